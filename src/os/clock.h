@@ -1,0 +1,27 @@
+/* clock.h
+ *
+ * Time, in nanoseconds, from three clocks: monotonic (deadlines and durations; stands still while
+ * the machine sleeps), boottime (counts sleep) and realtime (dates only; may be stepped).
+ *
+ * A `struct os_clock` can be replaced by a test's own; os_clock_real is the kernel's.
+ * Source: clock_gettime(2).
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S  INT64_C(1000000000)
+
+struct os_clock {
+    int64_t (*monotonic_ns)(void);
+    int64_t (*boottime_ns)(void);
+    int64_t (*realtime_ns)(void);
+};
+
+extern const struct os_clock os_clock_real;
+
+enum { CLOCK_TEXT_SIZE = 32 };
+/* "2026-11-29T15:54:11.123Z" (RFC 3339, UTC, milliseconds) of a realtime in nanoseconds. */
+void clock_format_utc(int64_t realtime_ns, char text[CLOCK_TEXT_SIZE]);

@@ -1,0 +1,255 @@
+#include "file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fault.h"
+
+#ifndef RESOLVE_BENEATH
+#include <linux/openat2.h>
+#endif
+
+/* Repeat a call that a signal interrupted before it did anything. */
+#define RETRY(name, expression)                                                                    \
+    ({                                                                                             \
+        long retried_;                                                                             \
+        do {                                                                                       \
+            retried_ = OS_CALL(name, expression);                                                  \
+        } while (retried_ == -EINTR);                                                              \
+        retried_;                                                                                  \
+    })
+
+int os_openat(int dir_fd, const char *path, int flags, mode_t mode)
+{
+    return (int)RETRY(openat, openat(dir_fd, path, flags | O_CLOEXEC, mode));
+}
+
+int os_openat2(int dir_fd, const char *path, int flags, mode_t mode, uint64_t resolve)
+{
+    struct open_how how = {
+        .flags = (uint64_t)(flags | O_CLOEXEC), .mode = mode, .resolve = resolve};
+    return (int)RETRY(openat2, syscall(SYS_openat2, dir_fd, path, &how, sizeof how));
+}
+
+ssize_t os_read(int fd, void *bytes, size_t n)
+{
+    return (ssize_t)RETRY(read, read(fd, bytes, n));
+}
+
+ssize_t os_pread(int fd, void *bytes, size_t n, off_t offset)
+{
+    return (ssize_t)RETRY(pread64, pread(fd, bytes, n, offset));
+}
+
+ssize_t os_write(int fd, const void *bytes, size_t n)
+{
+    return (ssize_t)RETRY(write, write(fd, bytes, n));
+}
+
+int os_write_all(int fd, const void *bytes, size_t n)
+{
+    const char *p = bytes;
+    while (n > 0) {
+        ssize_t written = os_write(fd, p, n);
+        if (written < 0) {
+            return (int)written;
+        }
+        if (written == 0) {
+            return -EIO; /* nothing written and no reason given: never loop on it */
+        }
+        p += written;
+        n -= (size_t)written;
+    }
+    return 0;
+}
+
+ssize_t os_read_small(int dir_fd, const char *path, char *text, size_t size)
+{
+    with_fd file = fd_adopt(os_openat(dir_fd, path, O_RDONLY | O_NOCTTY, 0));
+    if (!fd_is_open(&file)) {
+        return fd_error(&file);
+    }
+    size_t length = 0;
+    while (length + 1 < size) {
+        ssize_t got = os_read(fd_num(&file), text + length, size - 1 - length);
+        if (got < 0) {
+            return got;
+        }
+        if (got == 0) {
+            break;
+        }
+        length += (size_t)got;
+    }
+    text[length] = '\0';
+    return (ssize_t)length;
+}
+
+int os_fstat(int fd, struct stat *ret_stat)
+{
+    return (int)OS_CALL(newfstatat, fstat(fd, ret_stat));
+}
+
+int os_stat_entry(int dir_fd, const char *name, struct stat *ret_stat)
+{
+    return (int)OS_CALL(newfstatat, fstatat(dir_fd, name, ret_stat, AT_SYMLINK_NOFOLLOW));
+}
+
+int os_fstatfs(int fd, struct statfs *ret_statfs)
+{
+    return (int)OS_CALL(fstatfs, fstatfs(fd, ret_statfs));
+}
+
+ssize_t os_readlinkat(int dir_fd, const char *path, char *target, size_t size)
+{
+    ssize_t length = (ssize_t)OS_CALL(readlinkat, readlinkat(dir_fd, path, target, size - 1));
+    if (length >= 0) {
+        target[length] = '\0';
+    }
+    return length;
+}
+
+int os_faccessat(int dir_fd, const char *path, int mode)
+{
+    return (int)OS_CALL(faccessat2, faccessat(dir_fd, path, mode, AT_EACCESS));
+}
+
+ssize_t os_getdents(int fd, void *entries, size_t size)
+{
+    return (ssize_t)OS_CALL(getdents64, syscall(SYS_getdents64, fd, entries, size));
+}
+
+off_t os_lseek(int fd, off_t offset, int whence)
+{
+    return (off_t)OS_CALL(lseek, lseek(fd, offset, whence));
+}
+
+int os_mkdirat(int dir_fd, const char *name, mode_t mode)
+{
+    return (int)OS_CALL(mkdirat, mkdirat(dir_fd, name, mode));
+}
+
+int os_unlinkat(int dir_fd, const char *name, int flags)
+{
+    return (int)OS_CALL(unlinkat, unlinkat(dir_fd, name, flags));
+}
+
+int os_renameat(int old_dir, const char *old_name, int new_dir, const char *new_name,
+                unsigned flags)
+{
+    if (flags == 0) {
+        return (int)OS_CALL(renameat, renameat(old_dir, old_name, new_dir, new_name));
+    }
+    return (int)OS_CALL(renameat2, renameat2(old_dir, old_name, new_dir, new_name, flags));
+}
+
+int os_link_fd(int file_fd, int new_dir, const char *new_name)
+{
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file_fd);
+    return (int)OS_CALL(linkat, linkat(AT_FDCWD, path, new_dir, new_name, AT_SYMLINK_FOLLOW));
+}
+
+int os_linkat(int old_dir, const char *old_name, int new_dir, const char *new_name)
+{
+    return (int)OS_CALL(linkat, linkat(old_dir, old_name, new_dir, new_name, 0));
+}
+
+int os_fsync(int fd)
+{
+    return (int)OS_CALL(fsync, fsync(fd));
+}
+
+int os_fallocate(int fd, off_t length)
+{
+    return (int)OS_CALL(fallocate, fallocate(fd, 0, 0, length));
+}
+
+int os_ftruncate(int fd, off_t length)
+{
+    return (int)OS_CALL(ftruncate, ftruncate(fd, length));
+}
+
+int os_fchmod(int fd, mode_t mode)
+{
+    return (int)OS_CALL(fchmod, fchmod(fd, mode));
+}
+
+int os_flock(int fd, int operation)
+{
+    return (int)OS_CALL(flock, flock(fd, operation));
+}
+
+int os_set_nonblocking(int fd, bool on)
+{
+    int flags = (int)OS_CALL(fcntl, fcntl(fd, F_GETFL));
+    if (flags < 0) {
+        return flags;
+    }
+    flags = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+    return (int)OS_CALL(fcntl, fcntl(fd, F_SETFL, flags));
+}
+
+int os_pipe(struct fd *ret_read, struct fd *ret_write)
+{
+    int ends[2];
+    int result = (int)OS_CALL(pipe2, pipe2(ends, O_CLOEXEC));
+    if (result < 0) {
+        return result;
+    }
+    *ret_read = fd_adopt(ends[0]);
+    *ret_write = fd_adopt(ends[1]);
+    return 0;
+}
+
+int os_pipe_grow(int fd, int bytes)
+{
+    return (int)OS_CALL(fcntl, fcntl(fd, F_SETPIPE_SZ, bytes));
+}
+
+int os_pipe_capacity(int fd)
+{
+    return (int)OS_CALL(fcntl, fcntl(fd, F_GETPIPE_SZ));
+}
+
+int os_pipe_unread(int fd)
+{
+    int unread = 0;
+    int result = (int)OS_CALL(ioctl, ioctl(fd, FIONREAD, &unread));
+    return result < 0 ? result : unread;
+}
+
+bool os_is_terminal(int fd)
+{
+    return OS_CALL(ioctl, isatty(fd) == 1 ? 0 : -1) == 0;
+}
+
+int os_terminal_columns(int fd)
+{
+    struct winsize size = {0};
+    int result = (int)OS_CALL(ioctl, ioctl(fd, TIOCGWINSZ, &size));
+    return result < 0 ? result : size.ws_col;
+}
+
+int os_getrandom(void *bytes, size_t n)
+{
+    long got = RETRY(getrandom, getrandom(bytes, n, 0));
+    return got < 0 ? (int)got : (size_t)got == n ? 0 : -EIO;
+}
+
+void fd_close(struct fd *fd)
+{
+    if (!fd || !fd_is_open(fd)) {
+        return;
+    }
+    int saved = errno;
+    (void)OS_CALL(close, close(fd_num(fd))); /* the descriptor is gone whatever close says */
+    fd->plus_one = 0;
+    errno = saved;
+}

@@ -1,0 +1,72 @@
+/* file.h
+ *
+ * Files and directories, relative to an open directory. Every function answers -errno on failure,
+ * never logs, takes no error value and is safe in a forked child.
+ *
+ * Descriptors are close-on-exec from birth. EINTR is retried where the call can be repeated without
+ * harm (read, write, open); never for close.
+ *
+ * Limitations  the os_*_all loops block as long as the file does: for regular files only.
+ * Source       the man page of the same name in section 2 each.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/vfs.h>
+
+#include "attributes.h"
+#include "fd.h"
+
+/* openat2(2): the resolve flags of the kernel, without needing its newer headers. */
+enum {
+    OS_RESOLVE_NO_XDEV = 0x01,
+    OS_RESOLVE_NO_MAGICLINKS = 0x02,
+    OS_RESOLVE_NO_SYMLINKS = 0x04,
+    OS_RESOLVE_BENEATH = 0x08,
+};
+
+int os_openat(int dir_fd, const char *path, int flags, mode_t mode) must_check;
+int os_openat2(int dir_fd, const char *path, int flags, mode_t mode, uint64_t resolve) must_check;
+
+ssize_t os_read(int fd, void *bytes, size_t n) must_check;
+ssize_t os_pread(int fd, void *bytes, size_t n, off_t offset) must_check;
+ssize_t os_write(int fd, const void *bytes, size_t n) must_check;
+/* Until n bytes are written or an error; a regular file or a blocking pipe. */
+int os_write_all(int fd, const void *bytes, size_t n) must_check;
+/* At most maximum bytes of a small (proc, sys) file; the number of bytes, NUL added behind. */
+ssize_t os_read_small(int dir_fd, const char *path, char *text, size_t size) must_check;
+
+int os_fstat(int fd, struct stat *ret_stat) must_check;
+/* Of the entry itself, a link is not followed. */
+int os_stat_entry(int dir_fd, const char *name, struct stat *ret_stat) must_check;
+int os_fstatfs(int fd, struct statfs *ret_statfs) must_check;
+ssize_t os_readlinkat(int dir_fd, const char *path, char *target, size_t size) must_check;
+int os_faccessat(int dir_fd, const char *path, int mode) must_check; /* effective ids */
+ssize_t os_getdents(int fd, void *entries, size_t size) must_check;  /* struct dirent64 */
+off_t os_lseek(int fd, off_t offset, int whence) must_check;
+
+int os_mkdirat(int dir_fd, const char *name, mode_t mode) must_check;
+int os_unlinkat(int dir_fd, const char *name, int flags) must_check;
+/* flags: RENAME_NOREPLACE, RENAME_EXCHANGE or 0 */
+int os_renameat(int old_dir, const char *old_name, int new_dir, const char *new_name,
+                unsigned flags) must_check;
+/* Give the file behind file_fd (O_TMPFILE too) a name; -EEXIST when there is one. */
+int os_link_fd(int file_fd, int new_dir, const char *new_name) must_check;
+int os_linkat(int old_dir, const char *old_name, int new_dir, const char *new_name) must_check;
+int os_fsync(int fd) must_check;
+int os_fallocate(int fd, off_t length) must_check;
+int os_ftruncate(int fd, off_t length) must_check;
+int os_fchmod(int fd, mode_t mode) must_check;
+int os_flock(int fd, int operation) must_check;
+int os_set_nonblocking(int fd, bool on) must_check;
+int os_pipe(struct fd *ret_read, struct fd *ret_write) must_check;
+int os_pipe_grow(int fd, int bytes) must_check; /* F_SETPIPE_SZ; the size now */
+int os_pipe_capacity(int fd) must_check;
+int os_pipe_unread(int fd) must_check; /* FIONREAD */
+bool os_is_terminal(int fd);
+int os_terminal_columns(int fd) must_check;
+int os_getrandom(void *bytes, size_t n) must_check;

@@ -1,0 +1,129 @@
+#include "proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "file.h"
+#include "process.h"
+
+int os_proc_stat_open(pid_t pid)
+{
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY, 0);
+    return fd == -ENOENT ? -ESRCH : fd;
+}
+
+int os_proc_stat_read(int stat_fd, struct proc_stat *ret_stat)
+{
+    char text[1024];
+    ssize_t length = os_pread(stat_fd, text, sizeof text, 0);
+    return length < 0 ? (int)length : proc_stat_parse(text, (size_t)length, ret_stat);
+}
+
+/* Field 3 on, after the name: "S 1 2 3 ...", all numbers but the first. */
+enum { FIELD_STATE = 3, FIELD_LAST = 24 };
+
+static bool parse_numbers(const char *p, const char *end, int64_t values[FIELD_LAST + 1])
+{
+    for (int field = FIELD_STATE + 1; field <= FIELD_LAST; field++) {
+        if (p >= end || *p != ' ') {
+            return false;
+        }
+        p++;
+        bool negative = p < end && *p == '-';
+        p += negative;
+        uint64_t value = 0;
+        const char *first = p;
+        while (p < end && *p >= '0' && *p <= '9') {
+            value = value * 10 + (uint64_t)(*p - '0');
+            p++;
+        }
+        if (p == first) {
+            return false;
+        }
+        values[field] = negative ? -(int64_t)value : (int64_t)value;
+    }
+    return true;
+}
+
+int proc_stat_parse(const char *text, size_t length, struct proc_stat *ret_stat)
+{
+    /* The name may itself hold ") ": the last ')' of the line ends it (proc_pid_stat(5)). */
+    const char *open = memchr(text, '(', length);
+    const char *close = memrchr(text, ')', length);
+    const char *end = text + length;
+    if (!open || !close || close < open || end - close < 4 || close[1] != ' ') {
+        return -EINVAL;
+    }
+    int64_t pid = 0;
+    for (const char *p = text; p < open - 1; p++) {
+        if (*p < '0' || *p > '9') {
+            return -EINVAL;
+        }
+        pid = pid * 10 + (*p - '0');
+    }
+    int64_t values[FIELD_LAST + 1] = {0};
+    if (!parse_numbers(close + 3, end, values)) {
+        return -EINVAL;
+    }
+    *ret_stat = (struct proc_stat){
+        .pid = (pid_t)pid,
+        .parent = (pid_t)values[4],
+        .group = (pid_t)values[5],
+        .session = (pid_t)values[6],
+        .state = close[2],
+        .user_ticks = (uint64_t)values[14],
+        .system_ticks = (uint64_t)values[15],
+        .threads = (uint64_t)values[20],
+        .start_ticks = (uint64_t)values[22],
+        .rss_pages = (uint64_t)values[24],
+    };
+    size_t name = (size_t)(close - open - 1);
+    if (name >= sizeof ret_stat->name) {
+        name = sizeof ret_stat->name - 1;
+    }
+    memcpy(ret_stat->name, open + 1, name);
+    return 0;
+}
+
+int os_proc_open(pid_t pid, struct proc *ret_proc)
+{
+    with_fd pidfd = fd_adopt(os_pidfd_open(pid));
+    if (!fd_is_open(&pidfd)) {
+        return fd_error(&pidfd);
+    }
+    with_fd stat_file = fd_adopt(os_proc_stat_open(pid));
+    if (!fd_is_open(&stat_file)) {
+        return fd_error(&stat_file);
+    }
+    struct proc_stat stat;
+    int result = os_proc_stat_read(fd_num(&stat_file), &stat);
+    if (result < 0) {
+        return result;
+    }
+    /* The pidfd came first. If its process still exists, no other can have had the pid since. */
+    result = os_pidfd_signal(fd_num(&pidfd), 0);
+    if (result < 0 && result != -EPERM) {
+        return result;
+    }
+    *ret_proc = (struct proc){pid, stat.start_ticks, fd_take(&pidfd)};
+    return 0;
+}
+
+int os_proc_signal(const struct proc *proc, int signal)
+{
+    return os_pidfd_signal(fd_num(&proc->pidfd), signal);
+}
+
+void proc_done(struct proc *proc)
+{
+    if (!proc) {
+        return;
+    }
+    fd_close(&proc->pidfd);
+    *proc = (struct proc){0};
+}

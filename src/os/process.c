@@ -1,0 +1,289 @@
+#include "process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "file.h"
+
+pid_t os_clone_child(struct fd *ret_pidfd)
+{
+    int pidfd = -1;
+    struct clone_args args = {
+        .flags = CLONE_PIDFD,
+        .pidfd = (uint64_t)(uintptr_t)&pidfd,
+        .exit_signal = SIGCHLD,
+    };
+    long pid = OS_CALL(clone3, syscall(SYS_clone3, &args, sizeof args));
+    if (pid == -ENOSYS) {
+        pid = OS_CALL(clone, fork());
+        if (pid > 0) {
+            /* The child cannot have been reaped by anybody else: its pid still names it. */
+            pidfd = os_pidfd_open((pid_t)pid);
+            if (pidfd < 0) {
+                (void)kill((pid_t)pid, SIGKILL);
+                (void)waitpid((pid_t)pid, NULL, 0);
+                return (pid_t)pidfd;
+            }
+        }
+    }
+    if (pid > 0) {
+        *ret_pidfd = fd_adopt(pidfd);
+    }
+    return (pid_t)pid;
+}
+
+int os_pidfd_open(pid_t pid)
+{
+    return (int)OS_CALL(pidfd_open, syscall(SYS_pidfd_open, pid, 0));
+}
+
+int os_pidfd_signal(int pidfd, int signal)
+{
+    return (int)OS_CALL(pidfd_send_signal,
+                        syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0));
+}
+
+int os_waitid(int id_type, int id, siginfo_t *ret_info, int options, struct rusage *usage)
+{
+    *ret_info = (siginfo_t){0};
+    long result;
+    do {
+        result = OS_CALL(waitid, syscall(SYS_waitid, id_type, id, ret_info, options, usage));
+    } while (result == -EINTR);
+    return (int)result;
+}
+
+int os_setsid(void)
+{
+    return (int)OS_CALL(setsid, setsid());
+}
+
+int os_fchdir(int fd)
+{
+    return (int)OS_CALL(fchdir, fchdir(fd));
+}
+
+int os_dup_to(int fd, int number)
+{
+    if (fd == number) {
+        return (int)OS_CALL(fcntl, fcntl(fd, F_SETFD, 0));
+    }
+    return (int)OS_CALL(dup3, dup3(fd, number, 0));
+}
+
+int os_dup_above(int fd, int lowest)
+{
+    return (int)OS_CALL(fcntl, fcntl(fd, F_DUPFD_CLOEXEC, lowest));
+}
+
+/* The walk for kernels before 5.9: one entry at a time, until none is left. */
+static int close_by_walk(int first)
+{
+    int dir = os_openat(AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0) {
+        return dir;
+    }
+    for (;;) {
+        char entries[2048];
+        ssize_t got = os_getdents(dir, entries, sizeof entries);
+        if (got <= 0) {
+            (void)OS_CALL(close, close(dir));
+            return (int)got;
+        }
+        for (ssize_t at = 0; at < got;) {
+            struct dirent64 *entry = (struct dirent64 *)(void *)(entries + at);
+            at += entry->d_reclen;
+            int number = (int)strtol(entry->d_name, NULL, 10);
+            if (entry->d_name[0] != '.' && number >= first && number != dir) {
+                (void)OS_CALL(close, close(number));
+            }
+        }
+    }
+}
+
+int os_close_from(int first)
+{
+    int result = (int)OS_CALL(close_range, syscall(SYS_close_range, first, ~0U, 0));
+    return result == -ENOSYS ? close_by_walk(first) : result;
+}
+
+int os_execveat(int fd, char *const *argv, char *const *envp)
+{
+    return (int)OS_CALL(execveat, syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH));
+}
+
+void os_exit(int status)
+{
+    _exit(status);
+}
+
+int os_become_subreaper(void)
+{
+    return (int)OS_CALL(prctl, prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+}
+
+int os_die_with_parent(void)
+{
+    return (int)OS_CALL(prctl, prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
+}
+
+int os_set_undumpable(void)
+{
+    return (int)OS_CALL(prctl, prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
+}
+
+int os_getrlimit(int resource, struct rlimit *ret_limit)
+{
+    return (int)OS_CALL(prlimit64, getrlimit((__rlimit_resource_t)resource, ret_limit));
+}
+
+int os_setrlimit(int resource, const struct rlimit *limit)
+{
+    return (int)OS_CALL(prlimit64, setrlimit((__rlimit_resource_t)resource, limit));
+}
+
+mode_t os_umask(mode_t mask)
+{
+    return umask(mask);
+}
+
+int os_signal_mask(int how, const sigset_t *set, sigset_t *ret_old)
+{
+    return (int)OS_CALL(rt_sigprocmask, sigprocmask(how, set, ret_old));
+}
+
+static int set_disposition(int signal, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+    return (int)OS_CALL(rt_sigaction, sigaction(signal, &action, NULL));
+}
+
+int os_signal_default(int signal)
+{
+    return set_disposition(signal, SIG_DFL);
+}
+
+int os_signal_ignore(int signal)
+{
+    return set_disposition(signal, SIG_IGN);
+}
+
+int os_signals_ignored(uint64_t *ret_mask)
+{
+    char text[4096];
+    ssize_t length = os_read_small(AT_FDCWD, "/proc/self/status", text, sizeof text);
+    if (length < 0) {
+        return (int)length;
+    }
+    const char *line = strstr(text, "\nSigIgn:");
+    if (!line) {
+        return -EINVAL;
+    }
+    *ret_mask = strtoull(line + sizeof "\nSigIgn:" - 1, NULL, 16);
+    return 0;
+}
+
+void os_die_of(int signal)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    (void)!os_signal_default(signal); /* raise() below then still ends in the exit */
+    (void)raise(signal);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    _exit(128 + signal); /* the signal's default is not to end a process */
+}
+
+int os_stop_self(void)
+{
+    return (int)OS_CALL(kill, kill(getpid(), SIGSTOP));
+}
+
+int os_rusage_children(struct rusage *ret_usage)
+{
+    return (int)OS_CALL(getrusage, getrusage(RUSAGE_CHILDREN, ret_usage));
+}
+
+int os_rusage_self(struct rusage *ret_usage)
+{
+    return (int)OS_CALL(getrusage, getrusage(RUSAGE_SELF, ret_usage));
+}
+
+pid_t os_getpid(void)
+{
+    return getpid();
+}
+
+pid_t os_getppid(void)
+{
+    return getppid();
+}
+
+uid_t os_geteuid(void)
+{
+    return geteuid();
+}
+
+uid_t os_getuid(void)
+{
+    return getuid();
+}
+
+gid_t os_getegid(void)
+{
+    return getegid();
+}
+
+bool os_in_group(gid_t gid)
+{
+    if (gid == getegid()) {
+        return true;
+    }
+    gid_t groups[256];
+    long count = OS_CALL(getgroups, getgroups((int)countof(groups), groups));
+    for (long i = 0; i < count; i++) {
+        if (groups[i] == gid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *os_environment(const char *name)
+{
+    return getenv(name);
+}
+
+char *const *os_environment_all(void)
+{
+    return environ;
+}
+
+long os_page_bytes(void)
+{
+    return sysconf(_SC_PAGESIZE);
+}
+
+long os_ticks_per_second(void)
+{
+    return sysconf(_SC_CLK_TCK);
+}
+
+long os_processors(void)
+{
+    cpu_set_t set;
+    long got = OS_CALL(sched_getaffinity, sched_getaffinity(0, sizeof set, &set));
+    return got < 0 ? sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&set);
+}

@@ -1,0 +1,70 @@
+/* process.h
+ *
+ * Process creation and what a process may do to itself and its children. Only supervise/ creates
+ * processes (a layering test checks it); the calls stand here because only os/ calls the kernel.
+ *
+ * Everything that runs between os_clone_child() and os_execveat() in the child is async-signal-safe
+ * and allocates nothing.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+
+#include "attributes.h"
+#include "fd.h"
+
+/* Fork with a pidfd of the child: clone3(CLONE_PIDFD), or fork and pidfd_open where the kernel has
+ * no clone3. In the child 0; in the parent the pid and *ret_pidfd. */
+pid_t os_clone_child(struct fd *ret_pidfd) must_check;
+int os_pidfd_open(pid_t pid) must_check;
+int os_pidfd_signal(int pidfd, int signal) must_check;
+/* id_type P_PIDFD or P_ALL. *ret_info has si_pid 0 when nothing was there (WNOHANG). usage may be
+ * NULL; the kernel fills it with the resources of the child that was reaped. */
+int os_waitid(int id_type, int id, siginfo_t *ret_info, int options, struct rusage *usage)
+    must_check;
+
+int os_setsid(void) must_check;
+int os_fchdir(int fd) must_check;
+int os_dup_to(int fd, int number) must_check; /* dup3 without close-on-exec; fd == number clears it */
+int os_dup_above(int fd, int lowest) must_check; /* F_DUPFD_CLOEXEC */
+/* Close every descriptor from first on; close_range(2), or a walk of /proc/self/fd. */
+int os_close_from(int first) must_check;
+int os_execveat(int fd, char *const *argv, char *const *envp) must_check; /* returns on failure */
+no_return void os_exit(int status); /* _exit: no handlers, no flushing */
+
+int os_become_subreaper(void) must_check;
+int os_die_with_parent(void) must_check; /* PR_SET_PDEATHSIG SIGKILL */
+int os_set_undumpable(void) must_check;
+int os_getrlimit(int resource, struct rlimit *ret_limit) must_check;
+int os_setrlimit(int resource, const struct rlimit *limit) must_check;
+mode_t os_umask(mode_t mask);
+
+int os_signal_mask(int how, const sigset_t *set, sigset_t *ret_old) must_check;
+int os_signal_default(int signal) must_check;
+int os_signal_ignore(int signal) must_check;
+/* Signals that were ignored when the process started, bit n-1 for signal n (/proc/self/status). */
+int os_signals_ignored(uint64_t *ret_mask) must_check;
+/* Die of the signal, as a shell expects it of an interrupted command. */
+no_return void os_die_of(int signal);
+int os_stop_self(void) must_check; /* SIGSTOP; returns after SIGCONT */
+
+int os_rusage_children(struct rusage *ret_usage) must_check;
+int os_rusage_self(struct rusage *ret_usage) must_check;
+pid_t os_getpid(void);
+pid_t os_getppid(void);
+uid_t os_geteuid(void);
+uid_t os_getuid(void);
+gid_t os_getegid(void);
+/* True when gid is the caller's effective group or one of its supplementary groups. */
+bool os_in_group(gid_t gid);
+/* A variable of the process's own environment, or NULL. Only the front end may ask. */
+const char *os_environment(const char *name);
+char *const *os_environment_all(void);
+long os_page_bytes(void);
+long os_ticks_per_second(void);
+long os_processors(void); /* usable by this process (sched_getaffinity) */
