@@ -1,0 +1,57 @@
+/* environment.h
+ *
+ * The child's environment and the recorded environment, from separate allowlists (EV-1…EV-3).
+ *
+ * Calling sequence
+ *   environment_build(&request, &ret_environment, err)
+ *   environment_envp(&environment)           for the child, sorted
+ *   environment.held_back                    names that were not passed, with the reason by name
+ *   environment_recorded(&environment)       what a record may hold: names and values of the
+ *                                            recorded allowlist, never a credential
+ *
+ * A name that loads code into, or steers, a program that did not ask for it (EV-2: LD_*,
+ * GLIBC_TUNABLES, GCONV_PATH, BASH_ENV, PYTHON* hooks, NODE_OPTIONS, GIT_* controls, debugger init
+ * files, ...) is refused by name or family even with pass_all; giving one explicitly is an error.
+ *
+ * Errors       ERR_USAGE: an override with an ill-formed name; ERR_REFUSED: one that EV-2 refuses
+ * Limitations  it cannot know what a program that berm has never heard of reads.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "err.h"
+#include "json.h"
+#include "strvec.h"
+
+enum held_reason {
+    HELD_NOT_LISTED, /* outside the allowlist */
+    HELD_REFUSED,    /* EV-2 */
+    HELD_CREDENTIAL, /* looks like one and was not asked for by name */
+};
+
+struct environment_request {
+    char *const *inherited;      /* the caller's environment, "NAME=VALUE" */
+    const struct strvec *overrides; /* "NAME" (pass the caller's) or "NAME=VALUE"; may be NULL */
+    bool pass_all;               /* everything that EV-2 does not refuse */
+};
+
+struct environment {
+    struct strvec child;         /* "NAME=VALUE", sorted by name */
+    struct strvec held_names;    /* sorted */
+    enum held_reason *held_reasons;
+};
+
+int environment_build(const struct environment_request *request, struct environment *ret_environment,
+                      struct err *err) must_check;
+char *const *environment_envp(const struct environment *environment);
+/* The value in the child's environment, or NULL. */
+const char *environment_value(const struct environment *environment, const char *name);
+json_t *environment_recorded(const struct environment *environment) must_check;
+void environment_done(struct environment *environment);
+#define with_environment cleanup(environment_done) struct environment
+
+/* True when EV-2 refuses the name. */
+bool environment_refuses(const char *name);
+/* True when the name looks like a token, password, secret, key, credential or cookie (EV-3). */
+bool environment_is_credential(const char *name);
