@@ -1,0 +1,223 @@
+/* supervise.h
+ *
+ * The process broker: the only place that creates processes (EX-6). It owns the child from its
+ * creation to the proof that nothing of it is left: streams, deadlines, limits, observation,
+ * termination, descendants and the final facts (EX-7).
+ *
+ * Calling sequence
+ *   interrupts_begin()                         once, before anything durable
+ *   supervise_run(&request, &ending, err)      0: the ending holds what happened, whatever it was;
+ *                                              -1: nothing was ever started
+ *   ... report/ turns the ending into an outcome ...
+ *   with_ending frees it
+ *
+ * One event loop (epoll: pidfd, both streams, signals, timer), no threads, no polling where the
+ * kernel notifies. The child ("gate") is blocked on a pipe until it is released, so that a container
+ * (contain/) can move it first; then it becomes the payload by execveat of the binding's
+ * descriptor. berm is a child subreaper for the time of the run: a descendant that loses its parent
+ * becomes berm's child, so "waitid finds no child" proves that the whole tree is gone.
+ *
+ * Stop         SIGTERM then SIGCONT to every process of the tree, through pidfds whose start time
+ *              was checked; the grace, ended early when the tree is empty; then SIGSTOP rounds until
+ *              no new process appears and SIGKILL to all, repeated while a child is left, for at most
+ *              kill_budget. What is left then is a survivor and named.
+ * Deadlines    set-up from creation to exec, payload from the release; with one_deadline a single
+ *              one from before creation (EX-8). Cleanup may end after the deadline.
+ * Memory       everything is allocated before the release; nothing afterwards (memory_arm()).
+ * Limitations  memory and tasks are observed by sampling: a burst between two looks can pass. A
+ *              set-uid descendant cannot be signalled by an ordinary user: it is a survivor. A death
+ *              of berm itself by SIGKILL ends only the first process (PDEATHSIG).
+ * Source       prctl(2) PR_SET_CHILD_SUBREAPER, pidfd_send_signal(2), wait(2), epoll(7).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "binding.h"
+#include "clock.h"
+#include "err.h"
+#include "interrupts.h"
+
+/* X(enumerator, the name in reports) */
+#define SUPERVISE_LIMITS(X)                                                                        \
+    X(LIMIT_NONE, "")                                                                              \
+    X(LIMIT_MEMORY, "memory")                                                                      \
+    X(LIMIT_PIDS, "pids")                                                                          \
+    X(LIMIT_TIMEOUT, "timeout")                                                                    \
+    X(LIMIT_OUTPUT, "output")                                                                      \
+    X(LIMIT_OUTPUT_IO, "output_io")       /* the kept output could not be written */               \
+    X(LIMIT_HOST_RESERVE, "host_reserve") /* MemAvailable fell below the reserve, whoever did it */\
+    X(LIMIT_SETUP, "setup_timeout")       /* set-up did not end in its own time */
+
+enum supervise_limit {
+#define X(enumerator, name) enumerator,
+    SUPERVISE_LIMITS(X)
+#undef X
+    LIMIT_COUNT
+};
+const char *supervise_limit_name(enum supervise_limit limit);
+
+struct supervise_limits {
+    int64_t memory_bytes;      /* aggregate RSS of the tree; 0: none */
+    int64_t tasks;             /* threads of the tree; 0: none */
+    int64_t output_bytes;      /* both streams together; 0: counted, no limit */
+    int64_t reserve_bytes;     /* MemAvailable of the host that must stay; 0: not watched */
+    int64_t timeout_ns;        /* 0: none */
+    int64_t setup_timeout_ns;
+    int64_t grace_ns;          /* between SIGTERM and SIGKILL; 0: kill at once */
+    int64_t kill_budget_ns;    /* how long killing may take before survivors are given up on */
+    int64_t sample_ns;         /* at least 10 ms; shortened by itself as a limit comes near */
+    bool one_deadline;         /* the timeout includes creation (plain runs) */
+};
+
+/* What a live display may show. */
+struct supervise_view {
+    int64_t elapsed_ns;
+    int64_t memory_bytes;
+    int64_t tasks;
+    int64_t output_bytes;
+    const char *stopping; /* NULL, or why the tree is being ended ("timeout", "SIGINT") */
+};
+struct supervise_observer {
+    void *context;
+    void (*on_sample)(void *context, const struct supervise_view *view); /* may be NULL */
+    /* Before payload bytes go to stream 1 or 2; after, with the last byte that was written. */
+    void (*before_output)(void *context, int stream);
+    void (*after_output)(void *context, int stream, char last);
+};
+
+enum { STREAM_STDOUT = 0, STREAM_STDERR = 1, STREAM_COUNT = 2 };
+
+struct supervise_request {
+    const struct binding *binding;
+    char *const *environment;
+    int cwd_fd;                     /* borrowed, like every descriptor here */
+    int stdin_fd;
+    int pass_fd[STREAM_COUNT];      /* where payload bytes go as they come; -1: nowhere */
+    int keep_fd[STREAM_COUNT];      /* files that keep the prefix; -1: none */
+    int64_t keep_bytes;             /* how much each file may keep */
+    struct supervise_limits limits;
+    struct interrupts *interrupts;
+    int cancel_fd;                  /* becomes readable: stop as interrupted; -1: none */
+    const struct os_clock *clock;
+    struct supervise_observer observer;
+};
+
+enum supervise_how {
+    ENDED_EXITED,      /* the first process exited by itself: exit_code */
+    ENDED_SIGNALLED,   /* it died of a signal that berm did not send: exit_signal */
+    ENDED_LIMIT,       /* stopped at `limit` */
+    ENDED_INTERRUPTED, /* stopped because berm was asked to: interrupt_signal, 0 for cancel_fd */
+    ENDED_NOT_EXECUTED,/* the payload could not be executed: failure, exit_code 126 or 127 */
+    ENDED_FAILED,      /* berm could not do its work: failure */
+};
+
+enum { SAMPLE_COUNT = 64, DESCENDANT_COUNT = 256, SURVIVOR_COUNT = 32, STOP_SIGNAL_COUNT = 16 };
+enum { TAIL_BYTES = 8192, TAIL_WINDOW_BYTES = 16384 }; /* redaction sees more than is kept */
+
+struct supervise_sample {
+    int64_t elapsed_ms; /* since creation */
+    int64_t rss_bytes;  /* sum over the tree; pages shared between processes count for each */
+    int64_t tasks;
+    int64_t processes;
+};
+
+/* Fields of a descendant that could not be read, by bit. */
+enum { MISSED_PSS = 1, MISSED_FDS = 2, MISSED_IO = 4, MISSED_BUDGET = 8 };
+
+struct supervise_descendant { /* EV-4; no command line, paths or environment: EV-5 */
+    pid_t pid;
+    pid_t parent;
+    uint64_t start_ticks;
+    int64_t first_seen_ms;
+    int64_t last_seen_ms;
+    int64_t peak_rss_bytes;
+    int64_t peak_pss_bytes;  /* -1: never read */
+    int64_t peak_threads;
+    int64_t peak_fds;        /* -1: never read */
+    int64_t cpu_user_ms;
+    int64_t cpu_system_ms;
+    int64_t read_bytes;      /* storage I/O; -1: never read */
+    int64_t written_bytes;
+    char state;              /* as last seen */
+    uint8_t missed;          /* MISSED_* */
+    bool before_stop;        /* was alive when the stop began */
+    bool ended;              /* gone at the end */
+};
+
+struct supervise_survivor {
+    pid_t pid;
+    uint64_t start_ticks;
+    int sys;        /* errno of the last signal to it, 0: signalled and still there */
+    char name[16];  /* untrusted text */
+};
+
+struct supervise_stream {
+    int64_t bytes;         /* read from the payload, exact */
+    int64_t passed_bytes;  /* written onward; less than bytes when the reader went away */
+    int64_t kept_bytes;
+    int64_t tail_start;    /* offset of the window's first byte in the whole stream */
+    uint32_t tail_length;
+    int pass_error;        /* errno that ended passing on (EPIPE: the reader left), 0: none */
+    bool held_open;        /* somebody outside the tree still held it at the end */
+    char tail[TAIL_WINDOW_BYTES];
+};
+
+struct proof_tree_empty;  /* waitid said: no child left, after the last was reaped */
+
+struct supervise_ending {
+    enum supervise_how how;
+    enum supervise_limit limit;
+    int64_t limit_value;       /* what the limit was */
+    int64_t limit_seen;        /* what was seen against it */
+    int exit_code;
+    int exit_signal;
+    int interrupt_signal;
+    struct err failure;
+    bool launched;             /* the payload was executed */
+    pid_t leader_pid;
+    uint64_t leader_start_ticks;
+
+    int stop_signals[STOP_SIGNAL_COUNT]; /* signals that were sent to the tree, in order, once each */
+    int stop_signal_count;
+    int64_t stragglers;        /* descendants still alive when the leader had exited by itself */
+
+    int64_t created_ns;        /* monotonic: before creation, release, leader's end, tree empty */
+    int64_t released_ns;
+    int64_t exited_ns;
+    int64_t finished_ns;
+    int64_t suspended_ns;      /* the machine slept, within the run */
+
+    int64_t cpu_user_ns;       /* of all that was reaped */
+    int64_t cpu_system_ns;
+    int64_t largest_rss_bytes; /* of one process, by the kernel's own high-water mark */
+    int64_t peak_rss_bytes;    /* of the tree, sampled; never below largest_rss_bytes */
+    int64_t peak_tasks;
+    int64_t peak_processes;
+    int64_t host_available_low_bytes; /* lowest MemAvailable seen; -1: never read */
+    int64_t sample_total;
+    struct supervise_sample samples[SAMPLE_COUNT]; /* oldest first, the newest SAMPLE_COUNT */
+    int sample_count;
+    struct supervise_descendant descendants[DESCENDANT_COUNT];
+    int descendant_count;
+    int64_t descendant_total;  /* seen in all; more than count: the rest was not kept */
+
+    struct supervise_stream stream[STREAM_COUNT];
+
+    struct supervise_survivor survivors[SURVIVOR_COUNT];
+    int survivor_count;
+    const struct proof_tree_empty *tree_empty; /* NULL: not proved */
+};
+
+int supervise_run(const struct supervise_request *request, struct supervise_ending **ret_ending,
+                  struct err *err) must_check;
+void supervise_ending_free(struct supervise_ending *ending);
+
+static inline void supervise_ending_freep(struct supervise_ending **ending)
+{
+    supervise_ending_free(*ending);
+    *ending = NULL;
+}
+#define with_ending cleanup(supervise_ending_freep) struct supervise_ending *
