@@ -34,7 +34,8 @@ static void mark_if_cut(struct err *err, int wanted)
     }
 }
 
-printf_like(4, 0) static int fill(struct err *err, enum err_code code, int sys, const char *format, va_list args)
+printf_like(4, 0) static int fill(struct err *err, enum err_code code, int sys, const char *format,
+                                  va_list args)
 {
     if (!err) {
         return -1;
@@ -85,7 +86,8 @@ int err_wrap(struct err *err, const char *format, ...)
     mark_if_cut(err, used);
     if (used >= 0 && used < (int)sizeof err->msg) {
         size_t start = (size_t)used;
-        mark_if_cut(err, used + snprintf(err->msg + start, sizeof err->msg - start, ": %s", before));
+        mark_if_cut(err,
+                    used + snprintf(err->msg + start, sizeof err->msg - start, ": %s", before));
     }
     return -1;
 }

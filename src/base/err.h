@@ -34,7 +34,8 @@
     X(ERR_NOT_FOUND, "not_found", "refused", "the thing named is not there")                       \
     X(ERR_NOT_EXECUTABLE, "not_executable", "refused", "the file is there and cannot be executed") \
     X(ERR_CHANGED, "changed", "refused", "an identity differs from the one that was recorded")     \
-    X(ERR_OVER_BUDGET, "over_budget", "over budget", "bytes, depth, items or length over a budget")\
+    X(ERR_OVER_BUDGET, "over_budget", "over budget",                                               \
+      "bytes, depth, items or length over a budget")                                               \
     X(ERR_CONFLICT, "conflict", "conflict", "somebody else holds the thing or was first")          \
     X(ERR_CORRUPT, "corrupt", "corrupt", "stored or received bytes are not what they must be")     \
     X(ERR_CANCELLED, "cancelled", "cancelled", "the caller asked to stop")
@@ -43,7 +44,7 @@ enum err_code {
 #define X(enumerator, name, family, meaning) enumerator,
     ERR_CODES(X)
 #undef X
-    ERR_CODE_COUNT
+        ERR_CODE_COUNT
 };
 
 struct err {

@@ -31,19 +31,19 @@ enum held_reason {
 };
 
 struct environment_request {
-    char *const *inherited;      /* the caller's environment, "NAME=VALUE" */
+    char *const *inherited;         /* the caller's environment, "NAME=VALUE" */
     const struct strvec *overrides; /* "NAME" (pass the caller's) or "NAME=VALUE"; may be NULL */
-    bool pass_all;               /* everything that EV-2 does not refuse */
+    bool pass_all;                  /* everything that EV-2 does not refuse */
 };
 
 struct environment {
-    struct strvec child;         /* "NAME=VALUE", sorted by name */
-    struct strvec held_names;    /* sorted */
+    struct strvec child;      /* "NAME=VALUE", sorted by name */
+    struct strvec held_names; /* sorted */
     enum held_reason *held_reasons;
 };
 
-int environment_build(const struct environment_request *request, struct environment *ret_environment,
-                      struct err *err) must_check;
+int environment_build(const struct environment_request *request,
+                      struct environment *ret_environment, struct err *err) must_check;
 char *const *environment_envp(const struct environment *environment);
 /* The value in the child's environment, or NULL. */
 const char *environment_value(const struct environment *environment, const char *name);

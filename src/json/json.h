@@ -39,8 +39,8 @@ enum json_style {
 };
 
 json_t *json_read(struct span text, const struct json_budget *budget, struct err *err) must_check;
-int json_write(const json_t *value, enum json_style style, struct buf *out, struct err *err)
-    must_check;
+int json_write(const json_t *value, enum json_style style, struct buf *out,
+               struct err *err) must_check;
 /* A JSON string of bytes that need not be UTF-8: what is not becomes U+FFFD. */
 json_t *json_text(struct span bytes) must_check;
 

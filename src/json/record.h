@@ -45,22 +45,22 @@ struct object_list {
 };
 
 enum field_type {
-    FIELD_BOOL = 1,    /* bool */
-    FIELD_INT,         /* int64_t */
-    FIELD_STRING,      /* char *, never NULL */
-    FIELD_CONST,       /* no storage: the string in .text */
-    FIELD_ENUM,        /* int: index into .names */
-    FIELD_OBJECT,      /* the struct of .record, inline */
-    FIELD_STRINGS,     /* struct strvec */
-    FIELD_INTS,        /* struct int_list */
-    FIELD_OBJECTS,     /* struct object_list of .record */
-    FIELD_OPEN,        /* json_t *: any object */
-    FIELD_MAYBE_BOOL,  /* struct maybe_bool; null when not known */
-    FIELD_MAYBE_INT,   /* struct maybe_int; null when not known */
-    FIELD_MAYBE_STRING,/* char *, NULL is null */
-    FIELD_MAYBE_ENUM,  /* int, -1 is null */
-    FIELD_MAYBE_OPEN,  /* json_t *, NULL is null */
-    FIELD_MAYBE_OBJECT,/* pointer to the struct of .record, NULL is null */
+    FIELD_BOOL = 1,     /* bool */
+    FIELD_INT,          /* int64_t */
+    FIELD_STRING,       /* char *, never NULL */
+    FIELD_CONST,        /* no storage: the string in .text */
+    FIELD_ENUM,         /* int: index into .names */
+    FIELD_OBJECT,       /* the struct of .record, inline */
+    FIELD_STRINGS,      /* struct strvec */
+    FIELD_INTS,         /* struct int_list */
+    FIELD_OBJECTS,      /* struct object_list of .record */
+    FIELD_OPEN,         /* json_t *: any object */
+    FIELD_MAYBE_BOOL,   /* struct maybe_bool; null when not known */
+    FIELD_MAYBE_INT,    /* struct maybe_int; null when not known */
+    FIELD_MAYBE_STRING, /* char *, NULL is null */
+    FIELD_MAYBE_ENUM,   /* int, -1 is null */
+    FIELD_MAYBE_OPEN,   /* json_t *, NULL is null */
+    FIELD_MAYBE_OBJECT, /* pointer to the struct of .record, NULL is null */
 };
 
 /* How a field may hurt when it is shared; redaction follows from it (report/redact.h). There is no
@@ -78,12 +78,12 @@ struct record_field {
     enum field_type type;
     enum sensitivity sensitivity;
     size_t offset;
-    int64_t minimum; /* of an integer; of the length of a string (bytes) or list (items) */
-    int64_t maximum; /* 0: INT64_MAX */
-    const char *const *names;    /* FIELD_ENUM: NULL-terminated */
+    int64_t minimum;          /* of an integer; of the length of a string (bytes) or list (items) */
+    int64_t maximum;          /* 0: INT64_MAX */
+    const char *const *names; /* FIELD_ENUM: NULL-terminated */
     const struct record *record; /* FIELD_OBJECT, FIELD_OBJECTS, FIELD_MAYBE_OBJECT */
     const char *text;            /* FIELD_CONST */
-    bool optional;               /* may be missing; a missing one decodes to all-zero (null for MAYBE) */
+    bool optional; /* may be missing; a missing one decodes to all-zero (null for MAYBE) */
     const char *doc;
 };
 struct record {
@@ -106,14 +106,14 @@ struct record {
     }
 #define RECORD(type_, name_, fields_, ...)                                                         \
     {                                                                                              \
-        .name = (name_), .fields = (fields_), .field_count = sizeof(fields_) / sizeof((fields_)[0]),\
-        .size = sizeof(type_), __VA_ARGS__                                                         \
+        .name = (name_), .fields = (fields_),                                                      \
+        .field_count = sizeof(fields_) / sizeof((fields_)[0]), .size = sizeof(type_), __VA_ARGS__  \
     }
 
 json_t *record_encode(const struct record *record, const void *object) must_check;
 /* On failure *object is all-zero again and nothing leaks. */
-int record_decode(const struct record *record, const json_t *json, void *object, struct err *err)
-    must_check;
+int record_decode(const struct record *record, const json_t *json, void *object,
+                  struct err *err) must_check;
 void record_done(const struct record *record, void *object);
 json_t *record_schema(const struct record *record) must_check;
 /* A markdown table of the record and, below it, of its parts. */

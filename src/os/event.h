@@ -21,7 +21,7 @@ int os_epoll_wait(int epoll_fd, struct epoll_event *events, int maximum, int tim
 
 int os_signalfd(const sigset_t *set) must_check;
 int os_signalfd_read(int fd, struct signalfd_siginfo *ret_info) must_check; /* -EAGAIN: none */
-int os_timerfd(void) must_check; /* CLOCK_MONOTONIC */
+int os_timerfd(void) must_check;                                            /* CLOCK_MONOTONIC */
 /* Absolute monotonic time in ns; 0 disarms; period_ns 0 for once. */
 int os_timerfd_set(int fd, int64_t at_ns, int64_t period_ns) must_check;
 int os_timerfd_read(int fd, uint64_t *ret_expirations) must_check;

@@ -37,13 +37,13 @@ struct proc_stat {
     pid_t parent;
     pid_t group;
     pid_t session;
-    char state;             /* R S D Z T t X I */
-    uint64_t user_ticks;    /* own, clock ticks (100 a second) */
+    char state;          /* R S D Z T t X I */
+    uint64_t user_ticks; /* own, clock ticks (100 a second) */
     uint64_t system_ticks;
     uint64_t threads;
     uint64_t start_ticks;
     uint64_t rss_pages;
-    char name[16];          /* comm; untrusted text */
+    char name[16]; /* comm; untrusted text */
 };
 /* Parse the text of a stat file; -EINVAL when it is not one. */
 int proc_stat_parse(const char *text, size_t length, struct proc_stat *ret_stat) must_check;

@@ -51,8 +51,7 @@ int os_pidfd_open(pid_t pid)
 
 int os_pidfd_signal(int pidfd, int signal)
 {
-    return (int)OS_CALL(pidfd_send_signal,
-                        syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0));
+    return (int)OS_CALL(pidfd_send_signal, syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0));
 }
 
 int os_waitid(int id_type, int id, siginfo_t *ret_info, int options, struct rusage *usage)

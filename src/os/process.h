@@ -25,12 +25,13 @@ int os_pidfd_open(pid_t pid) must_check;
 int os_pidfd_signal(int pidfd, int signal) must_check;
 /* id_type P_PIDFD or P_ALL. *ret_info has si_pid 0 when nothing was there (WNOHANG). usage may be
  * NULL; the kernel fills it with the resources of the child that was reaped. */
-int os_waitid(int id_type, int id, siginfo_t *ret_info, int options, struct rusage *usage)
-    must_check;
+int os_waitid(int id_type, int id, siginfo_t *ret_info, int options,
+              struct rusage *usage) must_check;
 
 int os_setsid(void) must_check;
 int os_fchdir(int fd) must_check;
-int os_dup_to(int fd, int number) must_check; /* dup3 without close-on-exec; fd == number clears it */
+int os_dup_to(int fd,
+              int number) must_check; /* dup3 without close-on-exec; fd == number clears it */
 int os_dup_above(int fd, int lowest) must_check; /* F_DUPFD_CLOEXEC */
 /* Close every descriptor from first on; close_range(2), or a walk of /proc/self/fd. */
 int os_close_from(int first) must_check;
