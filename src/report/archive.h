@@ -1,0 +1,56 @@
+/* archive.h
+ *
+ * The state folder's records: every run keeps one, RUNID.json, whether or not a report was asked
+ * for. $XDG_STATE_HOME/berm/runs, or ~/.local/state/berm/runs; folders 0700, files 0600.
+ *
+ * Calling sequence
+ *   archive_open(environment, err)          makes the folders where they are missing
+ *   archive_new_id(archive, id, err)        six letters and digits, not in use
+ *   archive_path(archive, id)               give it to slot_take(): the record is a slot like any other
+ *   archive_find(archive, "k7f", id, err)   a whole id, an unambiguous beginning, or "last"
+ *   archive_read(archive, id, err)          bounded, checked
+ *   archive_prune(archive, &pruned, err)    the newest 500 records and at most 256 MiB stay
+ *
+ * Errors       ERR_NOT_FOUND, ERR_CONFLICT (ambiguous: the candidates are named), ERR_CORRUPT
+ * Limitations  "newest" is by the file's modification time; a record of a run that is still alive is
+ *              never pruned.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "err.h"
+#include "json.h"
+#include "strvec.h"
+
+enum { RUN_ID_SIZE = 8, ARCHIVE_KEEP_RUNS = 500 };
+#define ARCHIVE_KEEP_BYTES (INT64_C(256) << 20)
+
+struct archive;
+struct archive_pruned {
+    int64_t runs;
+    int64_t bytes;
+    int64_t kept_runs;
+    int64_t kept_bytes;
+};
+
+struct archive *archive_open(char *const *environment, struct err *err) must_check;
+const char *archive_folder(const struct archive *archive);
+int archive_new_id(struct archive *archive, char id[RUN_ID_SIZE], struct err *err) must_check;
+char *archive_path(const struct archive *archive, const char *id, const char *suffix) must_check;
+int archive_find(struct archive *archive, const char *text, char id[RUN_ID_SIZE], struct err *err)
+    must_check;
+json_t *archive_read(struct archive *archive, const char *id, struct err *err) must_check;
+/* Ids of all records, newest first. */
+int archive_list(struct archive *archive, struct strvec *ids, struct err *err) must_check;
+/* With dry_run nothing is removed and the figures say what would be. */
+int archive_prune(struct archive *archive, int dry_run, struct archive_pruned *ret_pruned,
+                  struct err *err) must_check;
+void archive_free(struct archive *archive);
+
+static inline void archive_freep(struct archive **archive)
+{
+    archive_free(*archive);
+    *archive = NULL;
+}
+#define with_archive cleanup(archive_freep) struct archive *

@@ -1,0 +1,26 @@
+/* redact.h
+ *
+ * Credentials out of text, argument lists and whole records (RP-5, R59): credential flags and
+ * assignments, bearer and basic authorisation, URL userinfo, well-known token shapes, private key
+ * blocks. The replacement is "[REDACTED]".
+ *
+ * redact_record() follows the sensitivity that each field of the record declares.
+ * A tail is redacted over a window that is larger than what is kept, so that a secret that was split
+ * across two reads, or cut by the start of the tail, is still seen (O5).
+ *
+ * Limitations  defence in depth, no guarantee: text that does not look like a credential is kept.
+ */
+#pragma once
+
+#include "buf.h"
+#include "json.h"
+#include "record.h"
+#include "span.h"
+
+void redact_text(struct span in, struct buf *out);
+/* argv-like: the value after a credential flag, and FLAG=VALUE forms; then each as text. */
+json_t *redact_argv(char *const *argv) must_check;
+/* Recursively, every string of an open JSON value; the whole string under a credential's key. */
+json_t *redact_json(const json_t *value) must_check;
+/* The last keep_bytes of the window as valid UTF-8, redacted, cut on a character. */
+json_t *redact_tail(struct span window, size_t keep_bytes) must_check;

@@ -1,0 +1,89 @@
+/* report.h
+ *
+ * From the facts of a run to its two records: the report `lamina.safe-runner-report/v1`
+ * (docs/formats/report-v1.md) and berm's own `berm.run/v1` around it (docs/formats/run-v1.md).
+ *
+ * Calling sequence
+ *   fill a struct report_facts as the run goes on; every field may stay zero
+ *   report_decide(&facts)                what the facts amount to: total, every way to end has one
+ *   report_build(&facts, err)            the berm.run/v1 object with the valid v1 report inside;
+ *                                        redacted (redact.h) and checked by the validator (validate.h)
+ *   slot_publish(...)                    slot.h
+ *
+ * A success cannot be decided without the proofs: report_decide() takes them from the ending, where
+ * only the code that looked can have put them.
+ *
+ * Ownership    facts borrow everything; the built object is the caller's.
+ * Errors       ERR_INTERNAL when the built report does not satisfy its own validator (a bug).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "binding.h"
+#include "checks.h"
+#include "environment.h"
+#include "err.h"
+#include "guarantee.h"
+#include "json.h"
+#include "supervise.h"
+
+enum outcome {
+    OUTCOME_SUCCESS,
+    OUTCOME_COMMAND_FAILED,
+    OUTCOME_SAFETY_LIMIT_EXCEEDED,
+    OUTCOME_PREFLIGHT_REFUSED,
+    OUTCOME_INTERRUPTED,
+    OUTCOME_INTERNAL_ERROR,
+};
+const char *outcome_name(enum outcome outcome);
+
+/* One effective limit and where it came from (R42). */
+struct limit_fact {
+    const char *name;   /* "memory", "tasks", "timeout", "output", "host reserve", ... */
+    const char *unit;   /* "bytes", "ms", "count" */
+    int64_t value;      /* 0: none */
+    int64_t seen;       /* -1: not known */
+    const char *source; /* "--memory", "host: available less reserve", "default" */
+};
+enum { LIMIT_FACT_COUNT = 16 };
+
+struct report_facts {
+    const char *run_id;
+    const char *label;          /* --label, or NULL */
+    const char *report_file;    /* absolute path of the named slot, NULL: none was asked for */
+    char *const *command;       /* as given */
+    const char *cwd;
+    int64_t started_realtime_ns;
+    int64_t duration_ns;        /* monotonic, of the whole run so far */
+    int64_t own_ns;             /* duration less the payload's own wall time */
+    const char *adapter_id;
+    const struct guarantees *guarantees; /* NULL: not known yet */
+    const struct checks *checks;         /* preflight; NULL: not done yet */
+    const json_t *envelope;              /* for preflight.envelope; NULL: not done yet */
+    struct limit_fact limits[LIMIT_FACT_COUNT];
+    int limit_count;
+    const struct binding *binding;
+    const struct environment *environment;
+    const struct supervise_ending *ending; /* NULL: nothing was started */
+    int early_signal;           /* berm was interrupted before anything was started; 0: no */
+    const struct err *failure;  /* berm's own failure outside the ending; NULL: none */
+    bool in_progress;           /* the provisional record */
+    bool fallback;              /* written to the fallback place: report_write_failed */
+    const char *kept_stdout;    /* paths of kept output, NULL: none */
+    const char *kept_stderr;
+    const struct strvec *notes; /* sentences for the person that belong into the record; may be NULL */
+};
+
+struct verdict {
+    enum outcome outcome;
+    const char *reason;         /* termination.reason */
+    const char *limit;          /* termination.limit or NULL */
+    const char *error_code;     /* LAMINA_SAFE_*, or NULL */
+    char error_message[600];
+};
+void report_decide(const struct report_facts *facts, struct verdict *ret_verdict);
+
+/* The berm.run/v1 object; its member "report" is the v1 report. */
+json_t *report_build(const struct report_facts *facts, struct err *err) must_check;
