@@ -1,0 +1,99 @@
+/* run.h
+ *
+ * The application layer: one run from request to published record. The command line, the library
+ * and the agent interface all come through here, and no rule lives in a front end (IF-1).
+ *
+ * Calling sequence
+ *   struct run_request request = run_request_plain();      a person's plain run, with its defaults
+ *   ... set fields; or run_request_decode(json, ...) for a berm.request/v1 object ...
+ *   run_explain(&request, err)                             what would happen; runs nothing
+ *   run_execute(&request, &result, err)                    the run
+ *   run_result_done(&result)
+ *
+ * Order        id and slots first (a complete provisional record), then limits and preflight, then
+ *              binding, then the broker, then publication; see ARCHITECTURE.md.
+ * Authority    AUTHORITY_PERSON is a person at a command line: any command, and limits as far as the
+ *              host's reserve allows. For AUTHORITY_DECLARED (tiers, agents) limits only go down from
+ *              their ceilings and the command must be declared (IF-2, docs/adr/0006).
+ * Ownership    a request borrows everything; a result owns what it holds.
+ * Errors       -1 only when there is no record at all, not even in the fallback place: a request that
+ *              is wrong in itself (ERR_USAGE, ERR_RANGE), or no place to write to. Every other way
+ *              to end is a result with a record.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "json.h"
+#include "report.h"
+#include "strvec.h"
+#include "supervise.h"
+
+enum run_authority { AUTHORITY_PERSON, AUTHORITY_DECLARED };
+enum run_stdin { RUN_STDIN_NULL, RUN_STDIN_INHERIT, RUN_STDIN_FILE };
+enum run_exit_mode {
+    EXIT_MODE_PLAIN,   /* the payload's own; 120 limit, 124 time, 121 refused, 125, 126, 127, 128+n */
+    EXIT_MODE_OUTCOME, /* 0 ok, 4 process failed, 8 timed out or cancelled, 9 refused, ... */
+    EXIT_MODE_BISECT,  /* everything but the payload's own verdict is 125 */
+};
+
+/* X(member, option, json unit, minimum, maximum, meaning): the limits that a request may set. */
+#define RUN_LIMITS(X)                                                                              \
+    X(memory_bytes, "--memory", "bytes", INT64_C(1) << 20, INT64_C(1) << 50,                       \
+      "memory of the whole process tree")                                                          \
+    X(tasks, "--tasks", "count", 1, 4194304, "tasks (threads count) of the whole process tree")    \
+    X(timeout_ms, "--timeout", "ms", 1, INT64_C(86400000) * 366, "wall time of the payload")       \
+    X(output_bytes, "--output-max", "bytes", 1, INT64_C(1) << 50, "both output streams together")  \
+    X(grace_ms, "--grace-ms", "ms", 0, 600000, "between SIGTERM and SIGKILL")                      \
+    X(sample_ms, "--sample-ms", "ms", 10, 60000, "between two looks at the process tree")
+
+struct run_request {
+    char *const *argv;           /* NULL-terminated; EX-4 */
+    const char *cwd;             /* NULL: where the caller stands */
+    char *const *roots;          /* working roots that cwd must lie in; NULL: any (a person's run) */
+    char *const *environment;    /* the caller's */
+    struct strvec overrides;     /* --env NAME or NAME=VALUE */
+    bool env_all;
+#define X(member, option, unit, minimum, maximum, meaning) int64_t member;
+    RUN_LIMITS(X)                /* 0: the default (grace: -1); timeout -1: none, said explicitly */
+#undef X
+    enum run_stdin stdin_mode;
+    const char *stdin_path;
+    const char *report;          /* path, or NULL */
+    const char *label;
+    const char *scope;           /* optional scope identity, [A-Za-z0-9._:-]{1,128}; NULL: none */
+    bool keep_output;
+    uint32_t require;            /* guarantees that must be enforced, by bit */
+    enum run_authority authority;
+    enum run_exit_mode exit_mode;
+    int pass_fd[STREAM_COUNT];   /* -1: payload output is not passed on */
+    int cancel_fd;               /* -1: none */
+    const struct os_clock *clock;
+    struct supervise_observer observer;
+};
+
+struct run_result {
+    json_t *record;      /* berm.run/v1, as it was published */
+    char *record_path;   /* in the state folder, or the fallback place */
+    char *report_path;   /* the named slot, NULL: none */
+    int exit_code;       /* by exit_mode */
+    int die_of;          /* the signal that interrupted berm: die of it after all is said; 0: none */
+    enum outcome outcome;
+};
+
+struct run_request run_request_plain(void);
+/* A berm.request/v1 object; unknown and out-of-range fields are refused by name (EX-5). The request
+ * borrows from *ret_holder, which the caller frees with run_request_release(). */
+struct run_request_holder;
+int run_request_decode(const json_t *json, struct run_request *ret_request,
+                       struct run_request_holder **ret_holder, struct err *err) must_check;
+void run_request_release(struct run_request_holder *holder);
+
+int run_execute(const struct run_request *request, struct run_result *ret_result, struct err *err)
+    must_check;
+/* {command, executable, cwd, limits[], environment, guarantees, checks[], ...} or NULL. */
+json_t *run_explain(const struct run_request *request, struct err *err) must_check;
+void run_result_done(struct run_result *result);
+#define with_run_result cleanup(run_result_done) struct run_result
