@@ -25,7 +25,7 @@
 #include "checks.h"
 #include "environment.h"
 #include "err.h"
-#include "guarantee.h"
+#include "contain.h"
 #include "json.h"
 #include "supervise.h"
 
@@ -58,8 +58,7 @@ struct report_facts {
     int64_t started_realtime_ns;
     int64_t duration_ns;        /* monotonic, of the whole run so far */
     int64_t own_ns;             /* duration less the payload's own wall time */
-    const char *adapter_id;
-    const struct guarantees *guarantees; /* NULL: not known yet */
+    const struct contain *contain;       /* adapter and guarantees; NULL: not chosen yet */
     const struct checks *checks;         /* preflight; NULL: not done yet */
     const json_t *envelope;              /* for preflight.envelope; NULL: not done yet */
     struct limit_fact limits[LIMIT_FACT_COUNT];

@@ -1,0 +1,30 @@
+/* contain.h
+ *
+ * Which adapter holds a run, what it promises, and the refusal of what it cannot promise.
+ *
+ * Calling sequence
+ *   contain_choose(&contain)                     the strongest adapter of this host
+ *   contain_require(&contain, set, &facts, &checks)   one check for each guarantee that was required:
+ *                                                what was probed, what would establish it (CT-3)
+ *
+ * The adapter of a host without a scope is `portable-process-group-small-only`: the process tree is
+ * found through the child subreaper and ended through pidfds, memory and tasks are observed.
+ *
+ * Limitations  an adapter's levels are its promise; the report states the levels of the run itself.
+ */
+#pragma once
+
+#include "cgroup.h"
+#include "checks.h"
+#include "guarantee.h"
+
+struct contain {
+    const char *adapter_id;
+    struct guarantees guarantees;
+};
+
+void contain_choose(struct contain *ret_contain);
+void contain_require(const struct contain *contain, uint32_t required,
+                     const struct cgroup_facts *cgroup, struct checks *checks);
+/* report.adapter: id, platform, capability flags, guarantees, reasons. */
+json_t *contain_to_json(const struct contain *contain) must_check;
