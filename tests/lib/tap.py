@@ -1,0 +1,228 @@
+"""Cases of an integration test, shown as TAP.
+
+    import sys
+    sys.path.insert(0, ...)  # tests/lib
+    from tap import case, main
+
+    @case("T1 a daemonised grandchild is found and ended")
+    def _(t):
+        done = t.berm("run", "--", "sh", "-c", "setsid sleep 100 & echo hi")
+        t.equal(done.out, b"hi\\n")
+
+    main()
+
+A case gets an empty folder of its own (t.dir, also TMPDIR, with HOME and the XDG folders below it),
+and fails when a process that it caused is still there afterwards: the test is a subreaper, so an
+orphan becomes its child. What t.start() began is ended first and does not count. Every wait has a
+hard deadline, multiplied by TEST_SLOWNESS. Nothing is retried.
+
+The name of a case carries the ids it proves. `program [WORD]...` runs the cases whose name holds a
+WORD. BERM names the program under test; without it, the one on PATH.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+PASSED_ON = ("PATH", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS",
+             "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+PR_SET_CHILD_SUBREAPER = 36
+SLOWNESS = float(os.environ.get("TEST_SLOWNESS", "1"))
+
+cases = []
+
+
+class Failed(Exception):
+    pass
+
+
+class Skipped(Exception):
+    pass
+
+
+def case(name, deadline_s=60):
+    """Register a function as the case `name`; it fails when it takes longer than deadline_s."""
+    def register(function):
+        cases.append((name, deadline_s, function))
+        return function
+    return register
+
+
+class Finished:
+    """A command that ended: status (None when a signal ended it), signal, out, err (bytes)."""
+
+    def __init__(self, argv, code, out, err):
+        self.argv, self.out, self.err = argv, out, err
+        self.status = code if code >= 0 else None
+        self.signal = -code if code < 0 else None
+
+    def json(self):
+        return json.loads(self.out)
+
+    def __str__(self):
+        return (f"{' '.join(map(str, self.argv))}: status {self.status}, signal {self.signal}\n"
+                f"out: {self.out[-2000:]!r}\nerr: {self.err[-2000:].decode(errors='replace')}")
+
+
+class Test:
+    """What a case is handed."""
+
+    def __init__(self, folder):
+        self.dir = folder
+        self.home = folder / "home"
+        self.state = folder / "state"
+        self.home.mkdir()
+        self.started = []
+        self.env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        self.env |= {"HOME": str(self.home), "TMPDIR": str(folder),
+                     "XDG_STATE_HOME": str(self.state), "XDG_CONFIG_HOME": str(folder / "config"),
+                     "XDG_CACHE_HOME": str(folder / "cache")}
+
+    # -- commands
+
+    def start(self, *argv, env=None, **popen):
+        """A subprocess.Popen in self.dir; ended with the case."""
+        popen.setdefault("stdin", subprocess.DEVNULL)
+        popen.setdefault("cwd", self.dir)
+        child = subprocess.Popen([str(a) for a in argv], env=self.env | (env or {}), **popen)
+        self.started.append(child)
+        return child
+
+    def run(self, *argv, stdin=None, deadline_s=30, **popen):
+        """Run to its end, with all output kept."""
+        feed = {} if stdin is None else {"stdin": subprocess.PIPE}
+        child = self.start(*argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **feed, **popen)
+        try:
+            out, err = child.communicate(stdin, timeout=deadline_s * SLOWNESS)
+        except subprocess.TimeoutExpired as late:
+            raise Failed(f"{argv} did not end in {deadline_s} s\nout: {late.stdout!r}\n"
+                         f"err: {late.stderr!r}") from None
+        self.started.remove(child)
+        return Finished(argv, child.returncode, out, err)
+
+    def berm(self, *arguments, **how):
+        return self.run(berm_path(), *arguments, **how)
+
+    def start_berm(self, *arguments, **how):
+        return self.start(berm_path(), *arguments, **how)
+
+    # -- claims
+
+    def equal(self, actual, expected, what=""):
+        if actual != expected:
+            raise Failed(f"{what}: expected {expected!r}\n     got {actual!r}")
+
+    def true(self, condition, what):
+        if not condition:
+            raise Failed(str(what))
+
+    def contains(self, whole, part):
+        if part not in whole:
+            raise Failed(f"{part!r} is not in\n{whole!r}")
+
+    def skip(self, reason):
+        raise Skipped(reason)
+
+    def wait_until(self, condition, what, deadline_s=10):
+        """The last resort, for what sends no event: look until it is so. Returns what it saw."""
+        end = time.monotonic() + deadline_s * SLOWNESS
+        while not (seen := condition()):
+            if time.monotonic() > end:
+                raise Failed(f"waited {deadline_s} s in vain for: {what}")
+            time.sleep(0.005)
+        return seen
+
+    def end_started(self):
+        for child in self.started:
+            child.kill()
+            child.wait()
+
+
+def berm_path():
+    path = os.environ.get("BERM") or shutil.which("berm")
+    if not path:
+        raise Failed("no berm: set BERM, or run the test through meson")
+    return path
+
+
+def children():
+    """Living children of this process as "pid name" (zombies are reaped on the way)."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return []
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                head, _, tail = (entry / "stat").read_text(errors="replace").rpartition(")")
+            except OSError:
+                continue  # gone meanwhile
+            if int(tail.split()[1]) == os.getpid():
+                found.append((int(entry.name), head.partition("(")[2]))
+    return found
+
+
+def end_survivors():
+    """Fail because of children that are left, after ending them."""
+    survivors = children()
+    for pid, _ in survivors:
+        os.kill(pid, signal.SIGKILL)  # a child that nobody else reaps: the pid is still its own
+        os.waitpid(pid, 0)
+    if survivors:
+        names = ", ".join(f"{pid} ({name})" for pid, name in survivors)
+        raise Failed(f"left behind: {names}")
+
+
+def ring(*_):
+    raise Failed("the case took too long")
+
+
+def perform(deadline_s, function):
+    """(passed, skip reason, diagnostics)"""
+    with tempfile.TemporaryDirectory(prefix="berm-test-", ignore_cleanup_errors=True) as folder:
+        test = Test(Path(folder))
+        outcome = (True, None, "")
+        signal.setitimer(signal.ITIMER_REAL, deadline_s * SLOWNESS)
+        try:
+            function(test)
+        except Skipped as skipped:
+            outcome = (True, str(skipped), "")
+        except Failed as failed:
+            place = traceback.extract_tb(failed.__traceback__)[1]
+            outcome = (False, None, f"{failed}\nat {place.filename}:{place.lineno}")
+        except Exception:
+            outcome = (False, None, traceback.format_exc())
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        test.end_started()
+        try:
+            end_survivors()
+        except Failed as failed:
+            outcome = (False, None, f"{outcome[2]}\n{failed}".strip())
+    return outcome
+
+
+def main():
+    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        sys.exit("tap: cannot become a subreaper")
+    signal.signal(signal.SIGALRM, ring)
+    words = sys.argv[1:]
+    chosen = [c for c in cases if not words or any(word in c[0] for word in words)]
+    print(f"1..{len(chosen)}", flush=True)
+    failures = 0
+    for number, (name, deadline_s, function) in enumerate(chosen, 1):
+        passed, skip_reason, diagnostics = perform(deadline_s, function)
+        failures += not passed
+        skip = "" if skip_reason is None else f" # SKIP {skip_reason}"
+        print(f"{'' if passed else 'not '}ok {number} - {name}{skip}")
+        print("".join(f"# {line}\n" for line in diagnostics.splitlines()), end="", flush=True)
+    sys.exit(1 if failures else 0)
