@@ -8,11 +8,19 @@
  *   json_write(value, JSON_CANONICAL, &out, err);
  *
  * Ownership    with_json drops one reference at the end of its scope.
- * Errors       ERR_OVER_BUDGET names the budget, its value and the byte offset; ERR_CORRUPT the
- *              line and column. Duplicate keys, invalid UTF-8, U+0000 in strings, NaN, trailing
- *              bytes and numbers that do not fit are corrupt.
- * Limitations  integers are 64 bit signed; a larger one is refused, never rounded. For control
- *              records, not for artifacts: the tree takes about ten times the text.
+ * Memory       jansson allocates through base/memory.h in every program that links this (setup.c):
+ *              out of memory aborts, and so does any use of JSON while memory is armed. What can
+ *              still fail in its setters is a value that is NULL because its text was not UTF-8;
+ *              json_text() never is.
+ * Errors       json_read(): ERR_OVER_BUDGET names the budget, its value and the byte offset;
+ *              ERR_CORRUPT the line and column. Duplicate keys, invalid UTF-8, U+0000 in strings,
+ *              NaN, trailing bytes and numbers that do not fit are corrupt.
+ *              json_write(): ERR_OVER_BUDGET when out is full, ERR_INTERNAL for a NULL or a cycle;
+ *              what out held before stays, nothing is added.
+ * Limitations  integers are 64 bit signed; a larger one is refused, never rounded. Fractions are
+ *              doubles, written with 17 digits. Strings are written as they are but for C0 controls:
+ *              who prints JSON to a terminal neutralises it (text.h). For control records, not for
+ *              artifacts: the tree takes about ten times the text.
  */
 #pragma once
 
@@ -31,7 +39,7 @@ struct json_budget {
 };
 
 extern const struct json_budget json_budget_control; /* 1 MiB, 32, 65536, 64 KiB */
-extern const struct json_budget json_budget_report;  /* 16 MiB, 32, 1 Mi, 2 MiB */
+extern const struct json_budget json_budget_report;  /* 16 MiB, 32, 1 Mi, 8 MiB */
 
 enum json_style {
     JSON_CANONICAL, /* members sorted, no blanks, one line without its newline: can be hashed */
@@ -41,7 +49,7 @@ enum json_style {
 json_t *json_read(struct span text, const struct json_budget *budget, struct err *err) must_check;
 int json_write(const json_t *value, enum json_style style, struct buf *out,
                struct err *err) must_check;
-/* A JSON string of bytes that need not be UTF-8: what is not becomes U+FFFD. */
+/* A JSON string of bytes that need not be UTF-8: what is not, and NUL, becomes U+FFFD. */
 json_t *json_text(struct span bytes) must_check;
 
 static inline void json_drop(json_t **value)
