@@ -16,7 +16,15 @@
  *   record_done(&sample_record, &sample)          frees what decode made
  *   record_schema(&sample_record)                 JSON Schema (draft 2020-12)
  *
- * Limitations  one representation for each type, as listed at enum field_type.
+ * Ownership    a decoded struct owns its strings, lists and parts until record_done(), and shares
+ *              open objects with the JSON that it was decoded from.
+ * Errors       record_decode(): ERR_USAGE, or ERR_RANGE for a value outside its bounds; who decodes
+ *              stored bytes calls it ERR_CORRUPT. record_encode() does not fail and does not check
+ *              bounds (record_faults() does): an all-zero struct is fine, a NULL string is "", a
+ *              NULL open object is {}, and text that is not UTF-8 is made so (json_text).
+ * Limitations  one representation for each type, as listed at enum field_type; no fractions. The
+ *              elements of a list of strings or integers have no bounds of their own. JSON Schema
+ *              counts characters where the bounds of strings here are bytes, so it is a little wider.
  */
 #pragma once
 
@@ -83,7 +91,9 @@ struct record_field {
     const char *const *names; /* FIELD_ENUM: NULL-terminated */
     const struct record *record; /* FIELD_OBJECT, FIELD_OBJECTS, FIELD_MAYBE_OBJECT */
     const char *text;            /* FIELD_CONST */
-    bool optional; /* may be missing; a missing one decodes to all-zero (null for MAYBE) */
+    /* May be missing. A missing one decodes to its empty value: false, 0, "", the first name, {}, no
+     * items, null for MAYBE; a null MAYBE that is optional is left out again by record_encode(). */
+    bool optional;
     const char *doc;
 };
 struct record {
@@ -94,10 +104,34 @@ struct record {
     const char *doc;
 };
 
+/* What each type must be stored in: a member of another type does not compile. */
+#define FIELD_IS(t, wanted)               __builtin_types_compatible_p(t, wanted)
+#define FIELD_HOLDS_FIELD_BOOL(t)         FIELD_IS(t, bool)
+#define FIELD_HOLDS_FIELD_INT(t)          FIELD_IS(t, int64_t)
+#define FIELD_HOLDS_FIELD_STRING(t)       (FIELD_IS(t, char *) || FIELD_IS(t, const char *))
+#define FIELD_HOLDS_FIELD_ENUM(t)         (sizeof(t) == sizeof(int))
+#define FIELD_HOLDS_FIELD_OBJECT(t)       (sizeof(t) > 0)
+#define FIELD_HOLDS_FIELD_STRINGS(t)      FIELD_IS(t, struct strvec)
+#define FIELD_HOLDS_FIELD_INTS(t)         FIELD_IS(t, struct int_list)
+#define FIELD_HOLDS_FIELD_OBJECTS(t)      FIELD_IS(t, struct object_list)
+#define FIELD_HOLDS_FIELD_OPEN(t)         FIELD_IS(t, json_t *)
+#define FIELD_HOLDS_FIELD_MAYBE_BOOL(t)   FIELD_IS(t, struct maybe_bool)
+#define FIELD_HOLDS_FIELD_MAYBE_INT(t)    FIELD_IS(t, struct maybe_int)
+#define FIELD_HOLDS_FIELD_MAYBE_STRING    FIELD_HOLDS_FIELD_STRING
+#define FIELD_HOLDS_FIELD_MAYBE_ENUM      FIELD_HOLDS_FIELD_ENUM
+#define FIELD_HOLDS_FIELD_MAYBE_OPEN      FIELD_HOLDS_FIELD_OPEN
+#define FIELD_HOLDS_FIELD_MAYBE_OBJECT(t) (sizeof(t) == sizeof(void *))
+#define FIELD_OFFSET(type_, member_, holds_)                                                       \
+    offsetof(type_, member_) + 0 * sizeof(struct {                                                 \
+                                   _Static_assert(holds_(__typeof__(((type_ *)0)->member_)),       \
+                                                  "the member's type does not hold such a field"); \
+                                   int unused_;                                                    \
+                               })
+
 #define FIELD(type_, member_, kind_, sensitivity_, ...)                                            \
     {                                                                                              \
         .name = #member_, .type = (kind_), .sensitivity = (sensitivity_),                          \
-        .offset = offsetof(type_, member_), __VA_ARGS__                                            \
+        .offset = FIELD_OFFSET(type_, member_, FIELD_HOLDS_##kind_), __VA_ARGS__                   \
     }
 #define FIELD_FIXED(name_, text_, ...)                                                             \
     {                                                                                              \
