@@ -78,6 +78,11 @@ static void fill_open(const struct record_field *field, json_t *value, void *pla
     *(json_t **)place = value ? json_incref(value) : json_object();
 }
 
+static void fill_opens(const struct record_field *field, json_t *value, void *place)
+{
+    *(json_t **)place = value ? json_incref(value) : json_array();
+}
+
 static void fill_maybe_bool(const struct record_field *field, json_t *value, void *place)
 {
     *(struct maybe_bool *)place = (struct maybe_bool){is_present(value), json_is_true(value)};
@@ -176,6 +181,7 @@ static const struct {
     [FIELD_INTS] = {fill_ints, drop_ints},
     [FIELD_OBJECTS] = {fill_objects, drop_objects},
     [FIELD_OPEN] = {fill_open, drop_open},
+    [FIELD_OPENS] = {fill_opens, drop_open},
     [FIELD_MAYBE_BOOL] = {fill_maybe_bool, NULL},
     [FIELD_MAYBE_INT] = {fill_maybe_int, NULL},
     [FIELD_MAYBE_STRING] = {fill_maybe_text, drop_string},

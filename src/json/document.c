@@ -3,10 +3,8 @@
 #include <inttypes.h>
 
 static const char *const sensitivities[] = {
-    [SENSITIVITY_PUBLIC] = "public",
-    [SENSITIVITY_TEXT] = "text",
-    [SENSITIVITY_ARGV] = "argv",
-    [SENSITIVITY_PATH] = "path",
+    [SENSITIVITY_PUBLIC] = "public", [SENSITIVITY_TEXT] = "text",     [SENSITIVITY_ARGV] = "argv",
+    [SENSITIVITY_PATH] = "path",     [SENSITIVITY_OUTPUT] = "output",
 };
 
 static void add_names(struct buf *out, const struct record_field *field)
@@ -38,8 +36,9 @@ static void add_type(struct buf *out, const struct record_field *field)
 static void add_bounds(struct buf *out, const struct record_field *field)
 {
     static const char *const units[] = {
-        [FIELD_INT] = "",        [FIELD_STRING] = " bytes",  [FIELD_STRINGS] = " items",
-        [FIELD_INTS] = " items", [FIELD_OBJECTS] = " items", [FIELD_OPEN] = NULL,
+        [FIELD_INT] = "",         [FIELD_STRING] = " bytes",  [FIELD_STRINGS] = " items",
+        [FIELD_INTS] = " items",  [FIELD_OBJECTS] = " items", [FIELD_OPEN] = NULL,
+        [FIELD_OPENS] = " items",
     };
     const char *unit = units[field_kind(field)->base];
     if (!unit) {

@@ -80,6 +80,12 @@ static json_t *encode_open(const struct record_field *field, const void *place)
     return object ? json_incref(object) : json_object();
 }
 
+static json_t *encode_opens(const struct record_field *field, const void *place)
+{
+    json_t *array = *(json_t *const *)place;
+    return array ? json_incref(array) : json_array();
+}
+
 static json_t *encode_maybe_bool(const struct record_field *field, const void *place)
 {
     const struct maybe_bool *maybe = place;
@@ -126,6 +132,7 @@ static encode_field *const encoders[] = {
     [FIELD_INTS] = encode_ints,
     [FIELD_OBJECTS] = encode_objects,
     [FIELD_OPEN] = encode_open,
+    [FIELD_OPENS] = encode_opens,
     [FIELD_MAYBE_BOOL] = encode_maybe_bool,
     [FIELD_MAYBE_INT] = encode_maybe_int,
     [FIELD_MAYBE_STRING] = encode_maybe_text,

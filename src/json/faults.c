@@ -188,6 +188,10 @@ static void check_list(struct walk *walk, const struct record_field *field, cons
             check_record(walk, field->record, element);
         } else if (field->type == FIELD_STRINGS) {
             (void)check_is_text(walk, "a string", element); /* what it says is the fault */
+        } else if (field->type == FIELD_OPENS) {
+            if (!json_is_object(element)) {
+                wrong_type(walk, "an object", element);
+            }
         } else if (!json_is_integer(element)) {
             wrong_type(walk, "an integer", element);
         }
@@ -197,10 +201,10 @@ static void check_list(struct walk *walk, const struct record_field *field, cons
 
 static void (*const checks[])(struct walk *walk, const struct record_field *field,
                               const json_t *value) = {
-    [FIELD_BOOL] = check_bool,    [FIELD_INT] = check_int,   [FIELD_STRING] = check_text,
-    [FIELD_CONST] = check_const,  [FIELD_ENUM] = check_enum, [FIELD_OBJECT] = check_object,
-    [FIELD_STRINGS] = check_list, [FIELD_INTS] = check_list, [FIELD_OBJECTS] = check_list,
-    [FIELD_OPEN] = check_open,
+    [FIELD_BOOL] = check_bool,    [FIELD_INT] = check_int,    [FIELD_STRING] = check_text,
+    [FIELD_CONST] = check_const,  [FIELD_ENUM] = check_enum,  [FIELD_OBJECT] = check_object,
+    [FIELD_STRINGS] = check_list, [FIELD_INTS] = check_list,  [FIELD_OBJECTS] = check_list,
+    [FIELD_OPEN] = check_open,    [FIELD_OPENS] = check_list,
 };
 
 static void check_names(struct walk *walk, const struct record *record, const json_t *json)

@@ -15,6 +15,7 @@ static const struct field_kind kinds[] = {
     [FIELD_INTS] = {"an array of integers", FIELD_INTS, false},
     [FIELD_OBJECTS] = {"an array of objects", FIELD_OBJECTS, false},
     [FIELD_OPEN] = {"an object", FIELD_OPEN, false},
+    [FIELD_OPENS] = {"an array of objects", FIELD_OPENS, false},
     [FIELD_MAYBE_BOOL] = {"true, false or null", FIELD_BOOL, true},
     [FIELD_MAYBE_INT] = {"an integer or null", FIELD_INT, true},
     [FIELD_MAYBE_STRING] = {"a string or null", FIELD_STRING, true},

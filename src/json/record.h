@@ -21,7 +21,7 @@
  * Errors       record_decode(): ERR_USAGE, or ERR_RANGE for a value outside its bounds; who decodes
  *              stored bytes calls it ERR_CORRUPT. record_encode() does not fail and does not check
  *              bounds (record_faults() does): an all-zero struct is fine, a NULL string is "", a
- *              NULL open object is {}, and text that is not UTF-8 is made so (json_text).
+ *              NULL open object is {}, a NULL array of them [], and text that is not UTF-8 is made so (json_text).
  * Limitations  one representation for each type, as listed at enum field_type; no fractions. The
  *              elements of a list of strings or integers have no bounds of their own. JSON Schema
  *              counts characters where the bounds of strings here are bytes, so it is a little wider.
@@ -63,6 +63,7 @@ enum field_type {
     FIELD_INTS,         /* struct int_list */
     FIELD_OBJECTS,      /* struct object_list of .record */
     FIELD_OPEN,         /* json_t *: any object */
+    FIELD_OPENS,        /* json_t *: an array of any objects */
     FIELD_MAYBE_BOOL,   /* struct maybe_bool; null when not known */
     FIELD_MAYBE_INT,    /* struct maybe_int; null when not known */
     FIELD_MAYBE_STRING, /* char *, NULL is null */
@@ -78,6 +79,8 @@ enum sensitivity {
     SENSITIVITY_TEXT,       /* text from outside: credentials are redacted in it */
     SENSITIVITY_ARGV,       /* a command line: redacted as one */
     SENSITIVITY_PATH,       /* a path: shown, credentials in it redacted */
+    SENSITIVITY_OUTPUT,     /* what a payload wrote, or where that is kept (LG-3): anything at all;
+                             * credentials are redacted, never shared without being read */
 };
 
 struct record;
@@ -115,6 +118,7 @@ struct record {
 #define FIELD_HOLDS_FIELD_INTS(t)         FIELD_IS(t, struct int_list)
 #define FIELD_HOLDS_FIELD_OBJECTS(t)      FIELD_IS(t, struct object_list)
 #define FIELD_HOLDS_FIELD_OPEN(t)         FIELD_IS(t, json_t *)
+#define FIELD_HOLDS_FIELD_OPENS(t)        FIELD_IS(t, json_t *)
 #define FIELD_HOLDS_FIELD_MAYBE_BOOL(t)   FIELD_IS(t, struct maybe_bool)
 #define FIELD_HOLDS_FIELD_MAYBE_INT(t)    FIELD_IS(t, struct maybe_int)
 #define FIELD_HOLDS_FIELD_MAYBE_STRING    FIELD_HOLDS_FIELD_STRING

@@ -119,11 +119,18 @@ static json_t *open_schema(const struct record_field *field)
     return type_schema("object");
 }
 
+static json_t *opens_schema(const struct record_field *field)
+{
+    return list_schema(field, type_schema("object"));
+}
+
 static json_t *(*const schemas[])(const struct record_field *field) = {
-    [FIELD_BOOL] = bool_schema,       [FIELD_INT] = int_schema,   [FIELD_STRING] = text_schema,
-    [FIELD_CONST] = const_schema,     [FIELD_ENUM] = enum_schema, [FIELD_OBJECT] = object_schema,
-    [FIELD_STRINGS] = strings_schema, [FIELD_INTS] = ints_schema, [FIELD_OBJECTS] = objects_schema,
-    [FIELD_OPEN] = open_schema,
+    [FIELD_BOOL] = bool_schema,       [FIELD_INT] = int_schema,
+    [FIELD_STRING] = text_schema,     [FIELD_CONST] = const_schema,
+    [FIELD_ENUM] = enum_schema,       [FIELD_OBJECT] = object_schema,
+    [FIELD_STRINGS] = strings_schema, [FIELD_INTS] = ints_schema,
+    [FIELD_OBJECTS] = objects_schema, [FIELD_OPEN] = open_schema,
+    [FIELD_OPENS] = opens_schema,
 };
 
 static json_t *field_schema(const struct record_field *field)

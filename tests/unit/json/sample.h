@@ -29,6 +29,7 @@ struct sample {
     struct int_list ints;
     struct object_list parts;
     json_t *extra;
+    json_t *extras;
     struct maybe_bool maybe_flag;
     struct maybe_int maybe_count;
     char *maybe_text;
@@ -52,6 +53,7 @@ static const struct record_field sample_fields[] = {
     FIELD(struct sample, parts, FIELD_OBJECTS, SENSITIVITY_PUBLIC, .record = &part_record,
           .maximum = 2),
     FIELD(struct sample, extra, FIELD_OPEN, SENSITIVITY_TEXT),
+    FIELD(struct sample, extras, FIELD_OPENS, SENSITIVITY_OUTPUT, .maximum = 2),
     FIELD(struct sample, maybe_flag, FIELD_MAYBE_BOOL, SENSITIVITY_PUBLIC),
     FIELD(struct sample, maybe_count, FIELD_MAYBE_INT, SENSITIVITY_PUBLIC),
     FIELD(struct sample, maybe_text, FIELD_MAYBE_STRING, SENSITIVITY_PATH),
@@ -67,7 +69,8 @@ static const struct record sample_record =
 
 /* Every field, none of them empty, in canonical order. */
 #define SAMPLE_FULL                                                                                \
-    "{\"colour\":\"blue\",\"count\":5,\"extra\":{\"a\":[1.5]},\"flag\":true,"                      \
+    "{\"colour\":\"blue\",\"count\":5,\"extra\":{\"a\":[1.5]},"                                    \
+    "\"extras\":[{\"c\":1},{}],\"flag\":true,"                                                     \
     "\"ints\":[9223372036854775807,-9223372036854775808],\"maybe_colour\":\"green\","              \
     "\"maybe_count\":0,\"maybe_extra\":{},\"maybe_flag\":false,"                                   \
     "\"maybe_part\":{\"id\":9,\"label\":\"z\"},\"maybe_text\":\"\",\"oracle\":{\"b\":null},"       \
@@ -77,7 +80,7 @@ static const struct record sample_record =
 
 /* The least that decodes, and what comes back of it. */
 #define SAMPLE_LEAST_(label, spare)                                                                \
-    "{\"colour\":\"red\",\"count\":-2,\"extra\":{},\"flag\":false,\"ints\":[],"                    \
+    "{\"colour\":\"red\",\"count\":-2,\"extra\":{},\"extras\":[],\"flag\":false,\"ints\":[],"      \
     "\"maybe_colour\":null,\"maybe_count\":null,\"maybe_extra\":null,\"maybe_flag\":null,"         \
     "\"maybe_part\":null,\"maybe_text\":null,\"part\":{\"id\":1" label "},\"parts\":[],"           \
     "\"schema\":\"sample/v1\"," spare "\"strings\":[\"a\"],\"text\":\"ab\"}"
