@@ -32,7 +32,7 @@ enum guarantee {
 #define X(enumerator, name, promise) enumerator,
     GUARANTEES(X)
 #undef X
-    GUARANTEE_COUNT
+        GUARANTEE_COUNT
 };
 
 enum guarantee_level {

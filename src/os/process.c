@@ -270,6 +270,11 @@ char *const *os_environment_all(void)
     return environ;
 }
 
+int os_uname(struct utsname *ret_names)
+{
+    return (int)OS_CALL(uname, uname(ret_names));
+}
+
 long os_page_bytes(void)
 {
     return sysconf(_SC_PAGESIZE);

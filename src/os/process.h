@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "attributes.h"
@@ -66,6 +67,7 @@ bool os_in_group(gid_t gid);
 /* A variable of the process's own environment, or NULL. Only the front end may ask. */
 const char *os_environment(const char *name);
 char *const *os_environment_all(void);
+int os_uname(struct utsname *ret_names) must_check;
 long os_page_bytes(void);
 long os_ticks_per_second(void);
 long os_processors(void); /* usable by this process (sched_getaffinity) */

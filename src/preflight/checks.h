@@ -17,9 +17,9 @@
 struct check {
     const char *code; /* static */
     bool ok;
-    char *what;    /* "network cannot be enforced" */
-    char *saw;     /* "bwrap: EPERM" */
-    char *remedy;  /* one sentence a line; "" when there is none */
+    char *what;   /* "network cannot be enforced" */
+    char *saw;    /* "bwrap: EPERM" */
+    char *remedy; /* one sentence a line; "" when there is none */
 };
 
 struct checks {

@@ -7,6 +7,7 @@
  *   archive_open(environment, err)          makes the folders where they are missing
  *   archive_new_id(archive, id, err)        six letters and digits, not in use
  *   archive_path(archive, id)               give it to slot_take(): the record is a slot like any other
+ *   archive_create(archive, id, ".stdout")  a new file of the run beside its record, for kept output
  *   archive_find(archive, "k7f", id, err)   a whole id, an unambiguous beginning, or "last"
  *   archive_read(archive, id, err)          bounded, checked
  *   archive_prune(archive, &pruned, err)    the newest 500 records and at most 256 MiB stay
@@ -38,6 +39,9 @@ struct archive *archive_open(char *const *environment, struct err *err) must_che
 const char *archive_folder(const struct archive *archive);
 int archive_new_id(struct archive *archive, char id[RUN_ID_SIZE], struct err *err) must_check;
 char *archive_path(const struct archive *archive, const char *id, const char *suffix) must_check;
+/* A descriptor for writing, or -errno with err filled; the file must not exist yet. */
+int archive_create(struct archive *archive, const char *id, const char *suffix, struct err *err)
+    must_check;
 int archive_find(struct archive *archive, const char *text, char id[RUN_ID_SIZE], struct err *err)
     must_check;
 json_t *archive_read(struct archive *archive, const char *id, struct err *err) must_check;

@@ -1,0 +1,160 @@
+#include "contain.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "memory.h"
+
+static const char no_sandbox[] = "a process group has no sandbox";
+static const char sampled[] = "watched by sampling: a burst between two looks can pass";
+static const char no_cgroup[] = "a process group has no limit on it in the kernel";
+
+static const struct {
+    enum guarantee_level level;
+    const char *why;
+} portable[] = {
+    [GUARANTEE_FILESYSTEM] = {LEVEL_NONE, no_sandbox},
+    [GUARANTEE_WRITABLE_ROOTS] = {LEVEL_NONE, no_sandbox},
+    [GUARANTEE_NETWORK] = {LEVEL_NONE, no_sandbox},
+    [GUARANTEE_DESCENDANTS] =
+        {LEVEL_OBSERVED, "a child subreaper finds every descendant; one that changed its user "
+                         "cannot be ended, and a death of berm itself ends the first only"},
+    [GUARANTEE_MEMORY] = {LEVEL_OBSERVED, sampled},
+    [GUARANTEE_PIDS] = {LEVEL_OBSERVED, sampled},
+    [GUARANTEE_SWAP] = {LEVEL_NONE, no_cgroup},
+    [GUARANTEE_TEMP_BYTES] = {LEVEL_NONE, no_sandbox},
+    [GUARANTEE_TEMP_INODES] = {LEVEL_NONE, no_sandbox},
+    [GUARANTEE_CONTROL_SOCKETS] = {LEVEL_NONE, no_sandbox},
+    [GUARANTEE_SYSCALLS] = {LEVEL_NONE, no_sandbox},
+};
+_Static_assert(countof(portable) == GUARANTEE_COUNT, "every guarantee has a level");
+
+void contain_choose(struct contain *ret_contain)
+{
+    *ret_contain = (struct contain){.adapter_id = "portable-process-group-small-only"};
+    for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
+        ret_contain->guarantees.level[i] = portable[i].level;
+        ret_contain->guarantees.why[i] = portable[i].why;
+    }
+}
+
+/* What a probe found, and what would help, for the guarantees that need a mechanism of one kind. */
+struct finding {
+    char *saw;
+    char *remedy;
+};
+
+/* Memory, pids, swap, descendants: cgroup v2 with its controllers. */
+static struct finding probe_scope(const struct cgroup_facts *cgroup)
+{
+    if (cgroup->layout != CGROUP_V2) {
+        return (struct finding){
+            memory_format("cgroup layout %s: /sys/fs/cgroup is no cgroup v2 with memory and pids",
+                          cgroup_layout_name(cgroup->layout)),
+            memory_copy_string("start the host with the unified hierarchy "
+                               "(systemd.unified_cgroup_hierarchy=1)")};
+    }
+    if (!strstr(cgroup->controllers, "memory") || !strstr(cgroup->controllers, "pids")) {
+        return (struct finding){
+            memory_format("/sys/fs/cgroup/cgroup.controllers has only '%s'", cgroup->controllers),
+            memory_copy_string("delegate the memory and pids controllers to this cgroup")};
+    }
+    return (struct finding){
+        memory_format("cgroup v2 with '%s', but this version has no adapter that makes a scope",
+                      cgroup->controllers),
+        memory_copy_string("run without --require; the limit is observed all the same")};
+}
+
+static long read_sysctl(const char *path)
+{
+    char text[32];
+    if (os_read_small(AT_FDCWD, path, text, sizeof text) <= 0) {
+        return -1;
+    }
+    return strtol(text, NULL, 10);
+}
+
+/* Everything that a sandbox gives: user namespaces and bubblewrap. */
+static struct finding probe_sandbox(void)
+{
+    static const char restrict_path[] = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+    if (read_sysctl(restrict_path) == 1) {
+        return (struct finding){
+            memory_format("%s is 1: unprivileged user namespaces are closed", restrict_path),
+            memory_copy_string(
+                "install an AppArmor profile that allows bubblewrap user namespaces\n"
+                "or run berm as root with --user NAME")};
+    }
+    if (read_sysctl("/proc/sys/user/max_user_namespaces") == 0) {
+        return (struct finding){
+            memory_copy_string("/proc/sys/user/max_user_namespaces is 0"),
+            memory_copy_string("allow user namespaces: sysctl user.max_user_namespaces=15000")};
+    }
+    struct stat stat;
+    if (os_stat_entry(AT_FDCWD, "/usr/bin/bwrap", &stat) < 0) {
+        return (struct finding){memory_copy_string("/usr/bin/bwrap is not there"),
+                                memory_copy_string("install bubblewrap")};
+    }
+    return (struct finding){
+        memory_copy_string("user namespaces and /usr/bin/bwrap are there, but this version has no "
+                           "adapter that makes a sandbox"),
+        memory_copy_string(
+            "run without --require, or in a container or virtual machine of its own")};
+}
+
+static bool needs_scope(enum guarantee guarantee)
+{
+    return guarantee == GUARANTEE_MEMORY || guarantee == GUARANTEE_PIDS ||
+           guarantee == GUARANTEE_SWAP || guarantee == GUARANTEE_DESCENDANTS;
+}
+
+void contain_require(const struct contain *contain, uint32_t required,
+                     const struct cgroup_facts *cgroup, struct checks *checks)
+{
+    static const char *const codes[] = {
+#define X(enumerator, name, promise) [enumerator] = "preflight.guarantee." name,
+        GUARANTEES(X)
+#undef X
+    };
+    for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
+        if (!(required >> i & 1)) {
+            continue;
+        }
+        enum guarantee guarantee = (enum guarantee)i;
+        enum guarantee_level level = contain->guarantees.level[i];
+        if (level == LEVEL_ENFORCED) {
+            checks_add_take(checks, codes[i], true,
+                            memory_format("%s is enforced", guarantee_name(guarantee)),
+                            memory_copy_string(contain->adapter_id), memory_copy_string(""));
+            continue;
+        }
+        struct finding finding = needs_scope(guarantee) ? probe_scope(cgroup) : probe_sandbox();
+        checks_add_take(checks, codes[i], false,
+                        memory_format("%s cannot be enforced (here: %s)", guarantee_name(guarantee),
+                                      guarantee_level_name(level)),
+                        finding.saw, finding.remedy);
+    }
+}
+
+json_t *contain_to_json(const struct contain *contain)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "id", json_string(contain->adapter_id));
+    json_object_set_new(json, "platform", json_string("linux"));
+    const char *const flags[] = {"production_enforcement", "aggregate_memory", "aggregate_pids",
+                                 "complete_descendant_ownership"};
+    for (size_t i = 0; i < countof(flags); i++) {
+        json_object_set_new(json, flags[i], json_false());
+    }
+    json_object_set_new(json, "label",
+                        json_string(containment_name(guarantees_label(&contain->guarantees))));
+    json_object_set_new(json, "guarantees", guarantees_to_json(&contain->guarantees));
+    json_t *reasons = json_array();
+    json_array_append_new(reasons, json_string(no_sandbox));
+    json_array_append_new(reasons, json_string(no_cgroup));
+    json_object_set_new(json, "reasons", reasons);
+    return json;
+}

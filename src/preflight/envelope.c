@@ -1,0 +1,216 @@
+#include "envelope.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "clock.h"
+#include "file.h"
+#include "memory.h"
+#include "process.h"
+
+enum { TIER_TASKS = 64, PLAIN_TASKS = 1024, PLAIN_TASKS_PER_PROCESSOR = 128 };
+static const int64_t gib = INT64_C(1) << 30;
+static const int64_t mib = INT64_C(1) << 20;
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t round_down(int64_t bytes, int64_t unit)
+{
+    return bytes < 0 ? bytes : bytes - bytes % unit;
+}
+
+void envelope_derive(struct envelope *envelope)
+{
+    int64_t page = os_page_bytes();
+    int64_t temporary = 2 * gib;
+    int64_t memory = round_down(least(3 * gib, envelope->total_memory_bytes / 4), page);
+    envelope->tier = (struct envelope_limits){
+        .memory_max_bytes = memory,
+        .memory_high_bytes = round_down(memory / 5 * 4, page),
+        .memory_page_bytes = page,
+        .os_reserve_bytes = ENVELOPE_RESERVE_BYTES,
+        .pids_max = TIER_TASKS,
+        .timeout_ms = 1800000,
+        .output_max_bytes = 32 * mib,
+        .temporary_max_bytes = temporary,
+        .temporary_max_inodes = most(256, least(8192, temporary / 4096)),
+        .minimum_free_disk_bytes = most(5 * gib, 2 * temporary),
+        .sample_interval_ms = 250,
+        .sustained_high_samples = 4,
+        .graceful_stop_ms = 2000,
+        .concurrency = 1,
+    };
+    envelope->plain_memory_bytes =
+        round_down(envelope->available_memory_bytes - ENVELOPE_RESERVE_BYTES, page);
+    envelope->plain_tasks = most(PLAIN_TASKS, PLAIN_TASKS_PER_PROCESSOR * envelope->processors);
+}
+
+static int64_t meminfo_bytes(const char *text, const char *line)
+{
+    const char *found = strstr(text, line);
+    return found ? strtoll(found + strlen(line), NULL, 10) * 1024 : -1;
+}
+
+static int read_memory(struct envelope *envelope, struct err *err)
+{
+    char text[8192];
+    text[0] = '\n';
+    ssize_t got = os_read_small(AT_FDCWD, "/proc/meminfo", text + 1, sizeof text - 1);
+    if (got < 0) {
+        return err_sys(err, (int)got, "read /proc/meminfo");
+    }
+    envelope->total_memory_bytes = meminfo_bytes(text, "\nMemTotal:");
+    envelope->available_memory_bytes = meminfo_bytes(text, "\nMemAvailable:");
+    if (envelope->total_memory_bytes <= 0 || envelope->available_memory_bytes < 0) {
+        return err_set(err, ERR_UNAVAILABLE, "/proc/meminfo has no MemTotal and MemAvailable");
+    }
+    (void)snprintf(envelope->memory_bound_by, sizeof envelope->memory_bound_by, "/proc/meminfo");
+    const struct cgroup_facts *cgroup = &envelope->cgroup;
+    if (cgroup->memory_max_bytes >= 0) {
+        envelope->total_memory_bytes =
+            least(envelope->total_memory_bytes, cgroup->memory_max_bytes);
+    }
+    if (cgroup->memory_available_bytes >= 0 &&
+        cgroup->memory_available_bytes < envelope->available_memory_bytes) {
+        envelope->available_memory_bytes = cgroup->memory_available_bytes;
+        (void)snprintf(envelope->memory_bound_by, sizeof envelope->memory_bound_by, "%s",
+                       cgroup->memory_bound_by);
+    }
+    return 0;
+}
+
+static int64_t free_bytes(int dir_fd)
+{
+    struct statfs facts;
+    return os_fstatfs(dir_fd, &facts) < 0 ? -1 : (int64_t)facts.f_bavail * facts.f_bsize;
+}
+
+static void copy_name(char ret_name[65], const char *name)
+{
+    (void)snprintf(ret_name, 65, "%s", name);
+}
+
+int envelope_read(int cwd_fd, int64_t realtime_ns, struct envelope *ret_envelope, struct err *err)
+{
+    *ret_envelope = (struct envelope){.inspected_realtime_ns = realtime_ns};
+    cgroup_read(&ret_envelope->cgroup);
+    if (read_memory(ret_envelope, err) < 0) {
+        return -1;
+    }
+    ret_envelope->free_disk_bytes = free_bytes(cwd_fd);
+    with_fd temporary = fd_adopt(os_openat(AT_FDCWD, "/tmp", O_PATH | O_DIRECTORY, 0));
+    ret_envelope->temporary_free_disk_bytes =
+        fd_is_open(&temporary) ? free_bytes(fd_num(&temporary)) : -1;
+    ret_envelope->processors = os_processors();
+    struct utsname names;
+    if (os_uname(&names) == 0) {
+        copy_name(ret_envelope->host_name, names.nodename);
+        copy_name(ret_envelope->kernel_release, names.release);
+        copy_name(ret_envelope->architecture, names.machine);
+    }
+    envelope_derive(ret_envelope);
+    return 0;
+}
+
+static void set_int(json_t *object, const char *name, int64_t value)
+{
+    json_object_set_new(object, name, value < 0 ? json_null() : json_integer(value));
+}
+
+static json_t *limits_to_json(const struct envelope_limits *limits)
+{
+    json_t *json = json_object();
+    set_int(json, "memory_max_bytes", limits->memory_max_bytes);
+    set_int(json, "memory_high_bytes", limits->memory_high_bytes);
+    set_int(json, "memory_page_bytes", limits->memory_page_bytes);
+    set_int(json, "os_reserve_bytes", limits->os_reserve_bytes);
+    set_int(json, "pids_max", limits->pids_max);
+    set_int(json, "timeout_ms", limits->timeout_ms);
+    set_int(json, "output_max_bytes", limits->output_max_bytes);
+    set_int(json, "temporary_max_bytes", limits->temporary_max_bytes);
+    set_int(json, "temporary_max_inodes", limits->temporary_max_inodes);
+    set_int(json, "minimum_free_disk_bytes", limits->minimum_free_disk_bytes);
+    set_int(json, "sample_interval_ms", limits->sample_interval_ms);
+    set_int(json, "sustained_high_samples", limits->sustained_high_samples);
+    set_int(json, "graceful_stop_ms", limits->graceful_stop_ms);
+    set_int(json, "concurrency", limits->concurrency);
+    return json;
+}
+
+/* Node's words for the two names, as the envelope schema has them. */
+static const char *architecture_word(const char *machine)
+{
+    return strcmp(machine, "x86_64") == 0    ? "x64"
+           : strcmp(machine, "aarch64") == 0 ? "arm64"
+                                             : machine;
+}
+
+json_t *envelope_to_json(const struct envelope *envelope, const char *cwd)
+{
+    char time[CLOCK_TEXT_SIZE];
+    clock_format_utc(envelope->inspected_realtime_ns, time);
+    json_t *json = json_object();
+    json_object_set_new(json, "schema", json_string("lamina.safe-runner-envelope/v1"));
+    json_object_set_new(json, "inspected_at", json_string(time));
+    json_object_set_new(json, "platform", json_string("linux"));
+    json_object_set_new(json, "architecture",
+                        json_string(architecture_word(envelope->architecture)));
+    json_object_set_new(json, "hostname", json_text(span_of_string(envelope->host_name)));
+    json_object_set_new(json, "kernel_release",
+                        json_text(span_of_string(envelope->kernel_release)));
+    set_int(json, "processors", envelope->processors);
+    set_int(json, "total_memory_bytes", envelope->total_memory_bytes);
+    set_int(json, "available_memory_bytes", envelope->available_memory_bytes);
+    json_object_set_new(json, "memory_bound_by",
+                        json_text(span_of_string(envelope->memory_bound_by)));
+    set_int(json, "free_disk_bytes", envelope->free_disk_bytes);
+    json_object_set_new(json, "disk_target", json_text(span_of_string(cwd)));
+    set_int(json, "temporary_free_disk_bytes", envelope->temporary_free_disk_bytes);
+    json_object_set_new(json, "temporary_disk_target", json_string("/tmp"));
+    json_t *cgroup = json_object();
+    json_object_set_new(cgroup, "layout", json_string(cgroup_layout_name(envelope->cgroup.layout)));
+    json_object_set_new(cgroup, "path", json_text(span_of_string(envelope->cgroup.path)));
+    json_object_set_new(cgroup, "controllers",
+                        json_text(span_of_string(envelope->cgroup.controllers)));
+    set_int(cgroup, "memory_max_bytes", envelope->cgroup.memory_max_bytes);
+    json_object_set_new(json, "cgroup", cgroup);
+    json_object_set_new(json, "limits", limits_to_json(&envelope->tier));
+    json_t *plain = json_object();
+    set_int(plain, "memory_bytes", most(0, envelope->plain_memory_bytes));
+    set_int(plain, "tasks", envelope->plain_tasks);
+    json_object_set_new(json, "plain", plain);
+    return json;
+}
+
+void envelope_check_memory(const struct envelope *envelope, int64_t memory_bytes,
+                           const char *source, struct checks *checks)
+{
+    int64_t ceiling = envelope->plain_memory_bytes;
+    double to_gib = 1.0 / (double)gib;
+    bool ok = memory_bytes > 0 && memory_bytes <= ceiling;
+    char *what = ok ? memory_format("the memory limit leaves the reserve")
+                    : memory_format("a memory limit of %.2f GiB (%s) does not leave the reserve of "
+                                    "%.0f GiB for the rest of this host",
+                                    (double)most(0, memory_bytes) * to_gib, source,
+                                    (double)ENVELOPE_RESERVE_BYTES * to_gib);
+    char *saw =
+        memory_format("%.2f GiB available by %s", (double)envelope->available_memory_bytes * to_gib,
+                      envelope->memory_bound_by);
+    char *remedy = ok            ? memory_copy_string("")
+                   : ceiling > 0 ? memory_format("--memory may be at most %lldM here now",
+                                                 (long long)(ceiling / mib))
+                                 : memory_copy_string("free memory: end other programs, or use a "
+                                                      "host with more");
+    checks_add_take(checks, "preflight.memory", ok, what, saw, remedy);
+}

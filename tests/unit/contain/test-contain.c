@@ -1,0 +1,55 @@
+#include "../unit.h"
+
+#include "contain.h"
+
+/* CT-1: a plain run is possible and labelled for what it is. */
+static void the_portable_adapter_claims_little(void **state)
+{
+    struct contain contain;
+    contain_choose(&contain);
+    assert_string_equal(contain.adapter_id, "portable-process-group-small-only");
+    assert_int_equal(guarantees_label(&contain.guarantees), CONTAINMENT_UNCONTAINED);
+    for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
+        assert_true(contain.guarantees.level[i] <= LEVEL_OBSERVED);
+        assert_non_null(contain.guarantees.why[i]);
+    }
+}
+
+/* CT-3, R12: what is required and cannot be had is refused with guarantee, probe and remedy. */
+static void every_required_guarantee_is_refused_by_name(void **state)
+{
+    struct contain contain;
+    contain_choose(&contain);
+    struct cgroup_facts cgroup = {.layout = CGROUP_V2, .controllers = "cpu memory"};
+    with_checks checks = {0};
+    contain_require(&contain, GUARANTEE_ALL, &cgroup, &checks);
+    assert_int_equal(checks.count, GUARANTEE_COUNT);
+    for (size_t i = 0; i < checks.count; i++) {
+        assert_false(checks.list[i].ok);
+        assert_non_null(strstr(checks.list[i].what, guarantee_name((enum guarantee)i)));
+        assert_non_null(strstr(checks.list[i].code, guarantee_name((enum guarantee)i)));
+        assert_true(checks.list[i].saw[0] != '\0');
+        assert_true(checks.list[i].remedy[0] != '\0');
+    }
+    assert_non_null(strstr(checks.list[GUARANTEE_PIDS].saw, "only 'cpu memory'"));
+}
+
+static void nothing_required_is_nothing_refused(void **state)
+{
+    struct contain contain;
+    contain_choose(&contain);
+    struct cgroup_facts cgroup = {0};
+    with_checks checks = {0};
+    contain_require(&contain, 0, &cgroup, &checks);
+    assert_int_equal(checks.count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_portable_adapter_claims_little),
+        cmocka_unit_test(every_required_guarantee_is_refused_by_name),
+        cmocka_unit_test(nothing_required_is_nothing_refused),
+    };
+    return cmocka_run_group_tests_name("contain/contain", tests, NULL, NULL);
+}
