@@ -1,0 +1,359 @@
+/* The tables. What a person reads in help, completions and man pages stands here and nowhere else. */
+#include "guarantee.h"
+#include "options.h"
+#include "run.h"
+
+/* The ranges are the request's own: a front end has no rule of its own (IF-1). */
+enum limit_range {
+#define X(member, option, unit, minimum, maximum, meaning)                                         \
+    member##_MINIMUM = (minimum), member##_MAXIMUM = (maximum),
+    RUN_LIMITS(X)
+#undef X
+};
+#define RANGE(member) .minimum = member##_MINIMUM, .maximum = member##_MAXIMUM
+
+static const char *const require_words[] = {
+    "managed",
+#define X(enumerator, name, promise) name,
+    GUARANTEES(X)
+#undef X
+        NULL,
+};
+static const char *const stdin_words[] = {"null", "inherit", NULL};
+static const char *const exit_mode_words[] = {"plain", "outcome", "bisect", NULL};
+
+#define JSON_FLAG(what)                                                                            \
+    {                                                                                              \
+        .id = OPTION_JSON, .kind = KIND_FLAG, .name = "--json", .group = "results", .help = (what) \
+    }
+
+static const struct option run_options[] = {
+    {
+        .id = OPTION_MEMORY,
+        .kind = KIND_SIZE,
+        .name = "--memory",
+        .value = "2G",
+        .group = "limits",
+        .help = "memory of all its processes together",
+        .more = "The default is what the host has available less a reserve of 2 GiB, and never "
+                "more than a control group above berm allows.",
+        RANGE(memory_bytes),
+        .alias = "--memory-mib",
+        .alias_scale = INT64_C(1) << 20,
+    },
+    {
+        .id = OPTION_TASKS,
+        .kind = KIND_COUNT,
+        .name = "--tasks",
+        .value = "N",
+        .group = "limits",
+        .help = "tasks at one time; a thread is one",
+        .more = "The default is 128 for each processor, at least 1024.",
+        RANGE(tasks),
+        .alias = "--pids",
+        .alias_scale = 1,
+    },
+    {
+        .id = OPTION_TIMEOUT,
+        .kind = KIND_DURATION,
+        .name = "--timeout",
+        .value = "30s|none",
+        .group = "limits",
+        .help = "wall time, start included; default: none",
+        .accepts_none = true,
+        RANGE(timeout_ms),
+        .alias = "--timeout-ms",
+        .alias_scale = 1,
+    },
+    {
+        .id = OPTION_OUTPUT_MAX,
+        .kind = KIND_SIZE,
+        .name = "--output-max",
+        .value = "32M",
+        .group = "limits",
+        .help = "stdout and stderr together; default: counted only",
+        RANGE(output_bytes),
+        .alias = "--output-mib",
+        .alias_scale = INT64_C(1) << 20,
+    },
+    {
+        .id = OPTION_GRACE,
+        .kind = KIND_COUNT,
+        .name = "--grace-ms",
+        .value = "N",
+        .group = "limits",
+        .help = "from SIGTERM to SIGKILL when it is stopped",
+        RANGE(grace_ms),
+    },
+    {
+        .id = OPTION_SAMPLE,
+        .kind = KIND_COUNT,
+        .name = "--sample-ms",
+        .value = "N",
+        .group = "limits",
+        .help = "from one look at its processes to the next",
+        RANGE(sample_ms),
+    },
+    {
+        .id = OPTION_REQUIRE,
+        .kind = KIND_TEXT,
+        .name = "--require",
+        .value = "managed|NAME,...",
+        .group = "contain",
+        .help = "refuse to run unless these are enforced",
+        .more = "NAME is a guarantee: filesystem, writable-roots, network, descendants, memory, "
+                "pids, swap, temp-bytes, temp-inodes, control-sockets or syscalls; managed is all "
+                "of them. What cannot be enforced is named, with what was probed and what would "
+                "help; nothing is run then.",
+        .words = require_words,
+        .completion = COMPLETE_LIST,
+    },
+    {
+        .id = OPTION_STDIN,
+        .kind = KIND_TEXT,
+        .name = "--stdin",
+        .value = "null|inherit|FILE",
+        .group = "input",
+        .help = "what it reads; default: null",
+        .more = "A file that is called null or inherit is ./null or ./inherit.",
+        .words = stdin_words,
+        .completion = COMPLETE_FILE,
+    },
+    {
+        .id = OPTION_CWD,
+        .kind = KIND_TEXT,
+        .name = "--cwd",
+        .value = "DIR",
+        .group = "input",
+        .help = "where it runs",
+        .completion = COMPLETE_FOLDER,
+    },
+    {
+        .id = OPTION_ENV,
+        .kind = KIND_TEXT,
+        .name = "--env",
+        .value = "NAME[=V]",
+        .group = "input",
+        .help = "pass a variable on, or set it; repeatable",
+        .more = "Variables that load code into programs which did not ask for it (LD_PRELOAD, "
+                "BASH_ENV, NODE_OPTIONS and their kin) are refused.",
+        .completion = COMPLETE_VARIABLE,
+        .repeatable = true,
+    },
+    {
+        .id = OPTION_ENV_ALL,
+        .kind = KIND_FLAG,
+        .name = "--env-all",
+        .group = "input",
+        .help = "pass every variable on that is not refused",
+        .more = "The default passes PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ, TERM, "
+                "TMPDIR, XDG_*, CI and the common variables of compilers and tool chains.",
+    },
+    {
+        .id = OPTION_REPORT,
+        .kind = KIND_TEXT,
+        .name = "--report",
+        .value = "FILE",
+        .group = "results",
+        .help = "write the report there as well",
+        .completion = COMPLETE_FILE,
+    },
+    {
+        .id = OPTION_KEEP_OUTPUT,
+        .kind = KIND_FLAG,
+        .name = "--keep-output",
+        .group = "results",
+        .help = "keep both streams beside the record",
+    },
+    {
+        .id = OPTION_LABEL,
+        .kind = KIND_TEXT,
+        .name = "--label",
+        .value = "TEXT",
+        .group = "results",
+        .help = "a word of your own in the record",
+    },
+    {
+        .id = OPTION_JSON,
+        .kind = KIND_TEXT,
+        .name = "--json",
+        .value = "FILE",
+        .group = "results",
+        .help = "the record on stdout, in place of the output, or in FILE",
+        .more = "The record is one berm.run/v1 object. Without FILE the command's own output is "
+                "not passed on; with FILE it is.",
+        .completion = COMPLETE_FILE,
+        .optional_value = true,
+    },
+    {
+        .id = OPTION_QUIET,
+        .kind = KIND_FLAG,
+        .name = "--quiet",
+        .group = "results",
+        .help = "say nothing when it succeeds",
+    },
+    {
+        .id = OPTION_EXPLAIN,
+        .kind = KIND_FLAG,
+        .name = "--explain",
+        .group = "results",
+        .help = "show limits, environment and where each came from; run nothing",
+    },
+    {
+        .id = OPTION_EXIT_MODE,
+        .kind = KIND_WORD,
+        .name = "--exit-mode",
+        .value = "MODE",
+        .group = "results",
+        .help = "plain (as below), outcome or bisect",
+        .more = "outcome: 0 success, 4 the command failed, 8 it ran out of time or was "
+                "interrupted, 9 it was refused or stopped at a limit. bisect: the command's own "
+                "exit code, and 125 for everything that is not its verdict, so that git bisect "
+                "skips it.",
+        .words = exit_mode_words,
+        .completion = COMPLETE_WORDS,
+    },
+};
+
+static const struct option show_options[] = {
+    JSON_FLAG("the record itself"),
+};
+
+static const struct option envelope_options[] = {
+    JSON_FLAG("one object"),
+};
+
+static const struct option validate_report_options[] = {
+    {
+        .id = OPTION_FILE,
+        .kind = KIND_TEXT,
+        .name = "--file",
+        .value = "FILE",
+        .group = "input",
+        .help = "the report, or the record of a run",
+        .completion = COMPLETE_FILE,
+        .needed = true,
+    },
+    JSON_FLAG("one object"),
+};
+
+static const struct option gc_options[] = {
+    {
+        .id = OPTION_STATE,
+        .kind = KIND_FLAG,
+        .name = "--state",
+        .group = "what",
+        .help = "records of runs in the state folder",
+        .more = "The newest 500 stay, as far as they take no more than 256 MiB together. Reports "
+                "that were written with --report are not touched.",
+        .needed = true,
+    },
+    {
+        .id = OPTION_DRY_RUN,
+        .kind = KIND_FLAG,
+        .name = "--dry-run",
+        .group = "what",
+        .help = "only say what would be removed",
+    },
+    JSON_FLAG("one object"),
+};
+
+static const struct option help_options[] = {
+    {
+        .id = OPTION_ALL,
+        .kind = KIND_FLAG,
+        .name = "--all",
+        .group = "what",
+        .help = "every command with all its options",
+        .alias = "-a",
+    },
+};
+
+static const struct option version_options[] = {
+    JSON_FLAG("one object, with what it was built from"),
+};
+
+#define OPTIONS(table) .options = (table), .option_count = countof(table)
+
+const struct verb verbs[VERB_COUNT] = {
+    [VERB_RUN] =
+        {
+            .id = VERB_RUN,
+            .name = "run",
+            .operands = "[options] [--] COMMAND [ARG...]",
+            .summary = "run, measure, limit, clean up after a command",
+            .about =
+                "Runs COMMAND, passes its output through, measures it, stops it at its limits, "
+                "ends every process that it started and writes a record of the run. Options end "
+                "at the first word that is none, or at --.\n"
+                "How far a limit or a promise holds depends on the host: the summary and the "
+                "record say for each guarantee whether it is enforced, limited, observed or "
+                "absent. Nothing is weakened silently.\n"
+                "After SIGINT, SIGTERM or SIGHUP berm ends the command, writes the record and "
+                "then dies of that signal itself, so that Ctrl-C ends a shell loop.",
+            .takes_command = true,
+            .completion = COMPLETE_COMMAND,
+            OPTIONS(run_options),
+        },
+    [VERB_SHOW] =
+        {
+            .id = VERB_SHOW,
+            .name = "show",
+            .operands = "[ID|FILE|last]",
+            .summary = "explain a run (default: last)",
+            .about = "Prints the summary of a recorded run again, from its record alone. ID may "
+                     "be a beginning of one, as long as it fits one run only. A word with a slash "
+                     "or a point in it is a file.",
+            .most_operands = 1,
+            .completion = COMPLETE_RUN,
+            OPTIONS(show_options),
+        },
+    [VERB_ENVELOPE] =
+        {
+            .id = VERB_ENVELOPE,
+            .name = "envelope",
+            .operands = "",
+            .summary = "what this host can enforce",
+            .about = "Shows memory, disk, control groups and the limits that follow from them. "
+                     "Reads only: nothing is started and nothing is changed.",
+            OPTIONS(envelope_options),
+        },
+    [VERB_VALIDATE_REPORT] =
+        {
+            .id = VERB_VALIDATE_REPORT,
+            .name = "validate-report",
+            .operands = "--file FILE",
+            .summary = "check a report: its schema and its cross-field rules",
+            .about = "Says whether a report is consistent in itself, not whether it is true. "
+                     "Each fault is a line of its own.",
+            OPTIONS(validate_report_options),
+        },
+    [VERB_GC] =
+        {
+            .id = VERB_GC,
+            .name = "gc",
+            .operands = "--state [--dry-run]",
+            .summary = "free space: drop the records of old runs",
+            .about = "Every run keeps a record in the state folder. berm gc --state drops the "
+                     "oldest beyond what is kept.",
+            OPTIONS(gc_options),
+        },
+    [VERB_HELP] =
+        {
+            .id = VERB_HELP,
+            .name = "help",
+            .operands = "[COMMAND]",
+            .summary = "help with a command; berm help -a shows all",
+            .most_operands = 1,
+            .completion = COMPLETE_VERB,
+            OPTIONS(help_options),
+        },
+    [VERB_VERSION] =
+        {
+            .id = VERB_VERSION,
+            .name = "version",
+            .operands = "",
+            .summary = "the version; also berm --version",
+            OPTIONS(version_options),
+        },
+};
