@@ -1,0 +1,261 @@
+#include "../unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "file.h"
+
+/* Each test gets an empty folder, open, and takes it along. */
+struct folder {
+    char path[64];
+    int fd;
+};
+
+static int make_folder(void **state)
+{
+    static struct folder folder;
+    (void)snprintf(folder.path, sizeof folder.path, "/tmp/berm-test-XXXXXX");
+    assert_non_null(mkdtemp(folder.path));
+    folder.fd = os_openat(AT_FDCWD, folder.path, O_RDONLY | O_DIRECTORY, 0);
+    assert_true(folder.fd >= 0);
+    *state = &folder;
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    struct folder *folder = *state;
+    static const char *const names[] = {"a", "b", "link", "dir/inner", "dir"};
+    for (size_t i = 0; i < countof(names); i++) {
+        if (unlinkat(folder->fd, names[i], 0) < 0) {
+            (void)unlinkat(folder->fd, names[i], AT_REMOVEDIR);
+        }
+    }
+    (void)close(folder->fd);
+    return rmdir(folder->path);
+}
+
+static void write_file(int dir, const char *name, const char *text)
+{
+    with_fd file = fd_adopt(os_openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    assert_true(fd_is_open(&file));
+    assert_int_equal(os_write_all(fd_num(&file), text, strlen(text)), 0);
+}
+
+static void assert_holds(int dir, const char *name, const char *text)
+{
+    char seen[64];
+    assert_int_equal(os_read_small(dir, name, seen, sizeof seen), strlen(text));
+    assert_string_equal(seen, text);
+}
+
+static void what_is_opened_does_not_survive_an_exec(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    with_fd file = fd_adopt(os_openat(dir, "a", O_RDWR | O_CREAT, 0600));
+    with_fd in = {0};
+    with_fd out = {0};
+    assert_int_equal(os_pipe(&in, &out), 0);
+    const int all[] = {dir, fd_num(&file), fd_num(&in), fd_num(&out)};
+    for (size_t i = 0; i < countof(all); i++) {
+        assert_int_equal(fcntl(all[i], F_GETFD), FD_CLOEXEC);
+    }
+}
+
+static void zero_is_no_descriptor_and_an_error_is_kept(void **state)
+{
+    struct fd none = {0};
+    assert_false(fd_is_open(&none));
+    fd_close(&none);
+    struct fd failed = fd_adopt(os_openat(AT_FDCWD, "/nonexistent", O_RDONLY, 0));
+    assert_false(fd_is_open(&failed));
+    assert_int_equal(fd_error(&failed), -ENOENT);
+
+    struct fd file = fd_adopt(os_openat(AT_FDCWD, "/dev/null", O_RDONLY, 0));
+    int number = fd_num(&file);
+    struct fd taken = fd_take(&file);
+    assert_false(fd_is_open(&file));
+    assert_int_equal(fd_num(&taken), number);
+    errno = 99;
+    fd_close(&taken);
+    assert_int_equal(errno, 99);
+    assert_int_equal(fcntl(number, F_GETFD), -1);
+}
+
+/* FS-1: the kernel keeps a path below its root. */
+static void openat2_stays_below_and_follows_no_link(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    write_file(dir, "a", "x");
+    assert_int_equal(symlinkat("a", dir, "link"), 0);
+    with_fd file = fd_adopt(os_openat2(dir, "a", O_RDONLY, 0, OS_RESOLVE_BENEATH));
+    if (fd_error(&file) == -ENOSYS) {
+        skip();
+    }
+    assert_true(fd_is_open(&file));
+    assert_int_equal(os_openat2(dir, "../etc/passwd", O_RDONLY, 0, OS_RESOLVE_BENEATH), -EXDEV);
+    assert_int_equal(os_openat2(dir, "link", O_RDONLY, 0, OS_RESOLVE_NO_SYMLINKS), -ELOOP);
+}
+
+static void small_files_are_read_as_far_as_the_buffer(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    write_file(dir, "a", "0123456789");
+    char text[6];
+    assert_int_equal(os_read_small(dir, "a", text, sizeof text), 5);
+    assert_string_equal(text, "01234");
+    assert_int_equal(os_read_small(dir, "none", text, sizeof text), -ENOENT);
+    assert_int_equal(os_read_small(dir, ".", text, sizeof text), -EISDIR);
+}
+
+static void a_stat_of_an_entry_is_of_the_link(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    assert_int_equal(symlinkat("/etc/passwd", dir, "link"), 0);
+    struct stat seen;
+    assert_int_equal(os_stat_entry(dir, "link", &seen), 0);
+    assert_true(S_ISLNK(seen.st_mode));
+    char target[32];
+    assert_int_equal(os_readlinkat(dir, "link", target, sizeof target), 11);
+    assert_string_equal(target, "/etc/passwd");
+    char cut[5];
+    assert_int_equal(os_readlinkat(dir, "link", cut, sizeof cut), 4);
+    assert_string_equal(cut, "/etc");
+}
+
+static void renames_replace_or_refuse(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    write_file(dir, "a", "new");
+    write_file(dir, "b", "old");
+    assert_int_equal(os_renameat(dir, "a", dir, "b", RENAME_NOREPLACE), -EEXIST);
+    assert_int_equal(os_renameat(dir, "a", dir, "b", RENAME_EXCHANGE), 0);
+    assert_holds(dir, "a", "old");
+    assert_int_equal(os_renameat(dir, "b", dir, "a", 0), 0);
+    assert_holds(dir, "a", "new");
+    assert_int_equal(os_unlinkat(dir, "b", 0), -ENOENT);
+}
+
+static void an_unnamed_file_gets_a_name_that_was_free(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    with_fd file = fd_adopt(os_openat(dir, ".", O_TMPFILE | O_RDWR, 0600));
+    if (fd_error(&file) == -EOPNOTSUPP) {
+        skip();
+    }
+    assert_int_equal(os_fallocate(fd_num(&file), 100), 0);
+    assert_int_equal(os_ftruncate(fd_num(&file), 0), 0);
+    assert_int_equal(os_write_all(fd_num(&file), "abc", 3), 0);
+    assert_int_equal(os_fsync(fd_num(&file)), 0);
+    assert_int_equal(os_link_fd(fd_num(&file), dir, "a"), 0);
+    assert_int_equal(os_link_fd(fd_num(&file), dir, "a"), -EEXIST);
+    assert_holds(dir, "a", "abc");
+    assert_int_equal(os_linkat(dir, "a", dir, "b"), 0);
+    assert_holds(dir, "b", "abc");
+}
+
+static void folders_are_made_listed_and_removed(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    assert_int_equal(os_mkdirat(dir, "dir", 0700), 0);
+    assert_int_equal(os_mkdirat(dir, "dir", 0700), -EEXIST);
+    write_file(dir, "dir/inner", "");
+    assert_int_equal(os_unlinkat(dir, "dir", AT_REMOVEDIR), -ENOTEMPTY);
+    char entries[512];
+    assert_true(os_getdents(dir, entries, sizeof entries) > 0);
+    assert_int_equal(os_getdents(dir, entries, sizeof entries), 0);
+    assert_int_equal(os_unlinkat(dir, "dir/inner", 0), 0);
+    assert_int_equal(os_unlinkat(dir, "dir", AT_REMOVEDIR), 0);
+}
+
+static void facts_about_open_files(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    write_file(dir, "a", "0123456789");
+    with_fd file = fd_adopt(os_openat(dir, "a", O_RDWR, 0));
+    struct stat seen;
+    assert_int_equal(os_fstat(fd_num(&file), &seen), 0);
+    assert_int_equal(seen.st_size, 10);
+    assert_int_equal(os_fchmod(fd_num(&file), 0640), 0);
+    assert_int_equal(os_fstat(fd_num(&file), &seen), 0);
+    assert_int_equal(seen.st_mode & 07777, 0640);
+    struct statfs space;
+    assert_int_equal(os_fstatfs(fd_num(&file), &space), 0);
+    assert_true(space.f_bsize > 0);
+    char text[4] = "";
+    assert_int_equal(os_pread(fd_num(&file), text, 3, 5), 3);
+    assert_string_equal(text, "567");
+    assert_int_equal(os_lseek(fd_num(&file), 0, SEEK_CUR), 0);
+    assert_int_equal(os_lseek(fd_num(&file), -1, SEEK_SET), -EINVAL);
+    assert_int_equal(os_faccessat(dir, "a", R_OK), 0);
+    assert_int_equal(os_faccessat(dir, "none", R_OK), -ENOENT);
+    assert_false(os_is_terminal(fd_num(&file)));
+    assert_int_equal(os_terminal_columns(fd_num(&file)), -ENOTTY);
+}
+
+static void a_lock_is_of_the_open_file(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    write_file(dir, "a", "");
+    with_fd one = fd_adopt(os_openat(dir, "a", O_RDWR, 0));
+    with_fd two = fd_adopt(os_openat(dir, "a", O_RDWR, 0));
+    assert_int_equal(os_flock(fd_num(&one), LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(os_flock(fd_num(&two), LOCK_EX | LOCK_NB), -EAGAIN);
+    fd_close(&one);
+    assert_int_equal(os_flock(fd_num(&two), LOCK_EX | LOCK_NB), 0);
+}
+
+static void pipes_know_their_size_and_their_bytes(void **state)
+{
+    with_fd in = {0};
+    with_fd out = {0};
+    assert_int_equal(os_pipe(&in, &out), 0);
+    assert_int_equal(os_pipe_grow(fd_num(&in), 131072), 131072);
+    assert_int_equal(os_pipe_capacity(fd_num(&out)), 131072);
+    assert_int_equal(os_write(fd_num(&out), "abc", 3), 3);
+    assert_int_equal(os_pipe_unread(fd_num(&in)), 3);
+    assert_int_equal(os_set_nonblocking(fd_num(&in), true), 0);
+    char text[8];
+    assert_int_equal(os_read(fd_num(&in), text, sizeof text), 3);
+    assert_int_equal(os_read(fd_num(&in), text, sizeof text), -EAGAIN);
+    assert_int_equal(os_set_nonblocking(fd_num(&in), false), 0);
+    assert_int_equal(fcntl(fd_num(&in), F_GETFL) & O_NONBLOCK, 0);
+    fd_close(&out);
+    assert_int_equal(os_read(fd_num(&in), text, sizeof text), 0);
+}
+
+static void random_bytes_differ(void **state)
+{
+    unsigned char a[16] = {0};
+    unsigned char b[16] = {0};
+    assert_int_equal(os_getrandom(a, sizeof a), 0);
+    assert_int_equal(os_getrandom(b, sizeof b), 0);
+    assert_memory_not_equal(a, b, sizeof a);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(what_is_opened_does_not_survive_an_exec),
+        cmocka_unit_test(zero_is_no_descriptor_and_an_error_is_kept),
+        IN_FOLDER(openat2_stays_below_and_follows_no_link),
+        IN_FOLDER(small_files_are_read_as_far_as_the_buffer),
+        IN_FOLDER(a_stat_of_an_entry_is_of_the_link),
+        IN_FOLDER(renames_replace_or_refuse),
+        IN_FOLDER(an_unnamed_file_gets_a_name_that_was_free),
+        IN_FOLDER(folders_are_made_listed_and_removed),
+        IN_FOLDER(facts_about_open_files),
+        IN_FOLDER(a_lock_is_of_the_open_file),
+        cmocka_unit_test(pipes_know_their_size_and_their_bytes),
+        cmocka_unit_test(random_bytes_differ),
+    };
+    return cmocka_run_group_tests_name("os/file", tests, NULL, NULL);
+}
