@@ -1,0 +1,225 @@
+"""The rules that keep the rooms apart, as functions of what they judge.
+
+Each returns its faults as sentences; none means that the rule holds. test-layering asks them about
+the tree, test-rules about small trees that break each of them.
+"""
+
+import re
+
+# What may differ from a rule, and why. A line here is an open debt or a decision.
+PROCESS_EXCEPTIONS = {}  # (file, name): reason
+PATH_EXCEPTIONS = {}  # file: reason
+SYMBOL_EXCEPTIONS = {
+    ("base/err.c", "write"): "the last words of BUG(), before abort()",
+}
+# Sources that are proved by a test of another name: the operations on one kind of thing together.
+PROVED_BY = {
+    f"src/json/{name}.c": "tests/unit/json/test-record.c"
+    for name in ("decode", "document", "encode", "faults", "schema")
+}
+
+# What code outside os/ may take from libc: but for memory itself, nothing here makes a system call.
+LIBC = set("""
+    abort bsearch calloc ctype_b_loc ctype_tolower_loc errno_location free getauxval gmtime_r
+    libc_start_main malloc memchr memcmp memcpy memmem memmove memrchr memset mempcpy qsort qsort_r
+    realloc sigabbrev_np sigaddset sigdelset sigdescr_np sigemptyset sigfillset sigismember snprintf sscanf
+    stack_chk_fail strcasecmp strchr strchrnul strcmp strcspn strdup strerrordesc_np strerrorname_np
+    strlen strncasecmp strncmp strndup strnlen strpbrk strrchr strsep strspn strstr strtod strtol
+    strtoll strtoul strtoull timegm vsnprintf
+""".split())
+LIBRARIES = re.compile(r"json_(?!(?:load|dump)(?:f|fd|_file)$)\w+|jansson_\w+"
+                       r"|SHA256_\w+|OPENSSL_cleanse|CRYPTO_memcmp")
+# A sanitizer, coverage or the linker, not our code.
+TOOLCHAIN = re.compile(r"__(asan|ubsan|sanitizer|sancov|gcov|llvm)_\w+|_GLOBAL_OFFSET_TABLE_"
+                       r"|__(tls_get_addr|dso_handle)")
+
+CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+
+
+def without_comments(text, strings=True):
+    """C text with comments blanked, and string literals too unless `strings`; lines stay."""
+    def blank(match):
+        token = match[0]
+        if token[0] == "/" or (token[0] == '"' and not strings):
+            return " " + "\n" * token.count("\n")
+        return token
+    return CODE.sub(blank, text)
+
+
+def lines_with(pattern, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        for match in re.finditer(pattern, line):
+            yield number, match
+
+
+def module_order(meson_text):
+    """The modules in the order in which src/meson.build makes them."""
+    return re.findall(r"static_library\(\s*'(\w+)'", meson_text)
+
+
+def module_of(path):
+    """base of "src/base/buf.h"; None outside src/."""
+    match = re.match(r"(?:.*/)?src/(\w+)/[^/]+$", path)
+    return match[1] if match else None
+
+
+# -- (a) direction
+
+def direction_fault(order, user, header):
+    owner = module_of(header)
+    mine = module_of(user)
+    if owner is None or owner == mine:
+        return None
+    if header.endswith("-priv.h"):
+        return f"{user} includes {header}, which is private to {owner}"
+    if mine is not None and mine in order and owner in order and \
+            order.index(owner) > order.index(mine):
+        return f"{user} includes {header}: {owner} comes after {mine}"
+    return None
+
+
+def dependency_faults(order, listing):
+    """Over the text of `ninja -t deps`: what each object was really made from."""
+    faults = []
+    for block in re.split(r"\n(?=\S)", listing):
+        files = [line.strip() for line in block.splitlines()[1:] if line.strip()]
+        sources = [file for file in files if file.endswith(".c")]
+        if not sources:
+            continue
+        source = sources[0].removeprefix("../")
+        tested = re.match(r"tests/unit/(\w+)/", source)
+        for file in files:
+            header = file.removeprefix("../")
+            if tested and module_of(header) == tested[1]:
+                continue  # a unit test may look at the private half of its own module
+            fault = direction_fault(order, source, header)
+            if fault:
+                faults.append(fault)
+    return faults
+
+
+def include_faults(order, files):
+    """Over {path: text} of src/: the include lines themselves, header by header."""
+    homes = {}
+    for path in files:
+        if path.endswith(".h"):
+            homes.setdefault(path.rsplit("/", 1)[1], []).append(path)
+    faults = [f"{' and '.join(paths)}: the same name twice, so an include could mean either"
+              for paths in homes.values() if len(paths) > 1]
+    for path, text in files.items():
+        for number, match in lines_with(r'^\s*#\s*include\s+"([^"]+)"', text):
+            name = match[1]
+            if "/" in name:
+                faults.append(f"{path}:{number}: \"{name}\" is a path, not a header's name")
+            for header in homes.get(name, []):
+                fault = direction_fault(order, path, header)
+                if fault:
+                    faults.append(f"{path}:{number}: {fault}")
+    unknown = {module_of(path) for path in files if path.endswith(".c")} - set(order)
+    faults += [f"src/{name}/ is in no static_library of src/meson.build" for name in unknown]
+    return faults
+
+
+# -- (b) EX-3, (c) EX-6
+
+def path_search_faults(files):
+    """EX-3: nothing but binding/ looks at PATH or searches it."""
+    names = r'"PATH(?:=[^"]*)?"|\b(?:exec[vl]pe?|posix_spawnp|confstr|_PATH_DEFPATH)\b'
+    faults = []
+    for path, text in files.items():
+        if module_of(path) != "binding" and path not in PATH_EXCEPTIONS and \
+                not path.endswith("base/banned.h"):
+            faults += [f"{path}:{number}: {match[0]} outside src/binding/ (EX-3)"
+                       for number, match in lines_with(names, without_comments(text))]
+    return faults
+
+
+CREATION = (r"\b(?:v?fork|clone3?|posix_spawnp?|exec(?:v|ve|vp|vpe|l|le|lp)|execveat|fexecve"
+            r"|system|popen)\s*\(|\bSYS_(?:v?fork|clone3?|execve(?:at)?)\b")
+BOUNDARY = r"\bos_(?:clone_child|execveat)\b"
+
+
+def process_faults(files):
+    """EX-6: one process creation boundary: os/ calls the kernel for it, supervise/ calls os/."""
+    faults = []
+    for path, text in files.items():
+        code = without_comments(text, strings=False)
+        found = []
+        if module_of(path) != "os":
+            found += lines_with(CREATION, code)
+        if module_of(path) not in ("os", "supervise"):
+            found += lines_with(BOUNDARY, code)
+        for number, match in found:
+            name = match[0].rstrip("( ")
+            if (path, name) not in PROCESS_EXCEPTIONS:
+                faults.append(f"{path}:{number}: {name} (EX-6)")
+    return faults
+
+
+def symbol_faults(listing):
+    """Over lines "SOURCE LETTER SYMBOL" (nm): what objects outside os/ take from outside."""
+    rows = [line.split() for line in listing.splitlines()]
+    ours = {symbol for _, letter, symbol in rows if letter not in "Uw"}
+    faults = []
+    for source, letter, symbol in rows:
+        if letter not in "Uw" or symbol in ours or source.startswith("os/"):
+            continue
+        plain = re.sub(r"^__(?:isoc\d+_)?", "", symbol.split("@")[0]).removesuffix("_chk")
+        if plain in LIBC or LIBRARIES.fullmatch(plain) or TOOLCHAIN.fullmatch(symbol) or \
+                (source, plain) in SYMBOL_EXCEPTIONS:
+            continue
+        faults.append(f"{source} uses {plain}: only os/ calls the kernel (or, if it is no kernel "
+                      "call, add it to LIBC in tests/layering/rules.py)")
+    return faults
+
+
+# -- compile flags
+
+def flag_faults(commands):
+    """Over compile_commands.json: every file of ours is compiled with the ban."""
+    faults = []
+    for entry in commands:
+        source = entry["file"].removeprefix("../")
+        if not source.startswith(("src/", "programs/")):
+            continue
+        if "banned.h" not in entry["command"]:
+            faults.append(f"{source} is compiled without banned.h")
+        if "-DBERM_OS_LAYER" in entry["command"] and module_of(source) not in ("base", "os"):
+            faults.append(f"{source} is compiled as if it were a part of os/")
+    return faults
+
+
+# -- (d) mirror, (f) markers, (g) link
+
+def mirror_faults(paths, proved_by):
+    """Each src/X/y.c is proved by tests/unit/X/test-y.c, and each such test has its y.c or y.h."""
+    faults = []
+    for path in sorted(paths):
+        source = re.fullmatch(r"src/(\w+)/([\w-]+)\.c", path)
+        test = re.fullmatch(r"tests/unit/(\w+)/test-([\w-]+)\.c", path)
+        if source:
+            own = f"tests/unit/{source[1]}/test-{source[2]}.c"
+            if path in proved_by and own in paths:
+                faults.append(f"{path} has a test of its own: take it out of PROVED_BY")
+            elif proved_by.get(path, own) not in paths:
+                faults.append(f"{path} has no {proved_by.get(path, own)}")
+        homes = (f"{room}/{test[1]}/{test[2]}.{end}" for room in ("src", "programs")
+                 for end in "ch") if test else ()
+        if test and not paths.intersection(homes):
+            faults.append(f"{path} mirrors no source")
+    return faults + [f"{path} in PROVED_BY is gone" for path in proved_by if path not in paths]
+
+
+MARKER = r"\b(?:" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")) + r")\b"
+
+
+def marker_faults(files):
+    return [f"{path}:{number}: {match[0]}: do it, or write down where it is decided"
+            for path, text in files.items() for number, match in lines_with(MARKER, text)]
+
+
+def link_faults(needed, symbols):
+    """Fork or thread, never both: of a program that starts processes."""
+    faults = [f"links {library}" for library in needed if "duckdb" in library]
+    return faults + [f"can start threads: {symbol}" for symbol in symbols
+                     if re.match(r"(?:pthread_create|thrd_create|duckdb_)", symbol)]
