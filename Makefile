@@ -14,7 +14,7 @@ deps: ## install the Debian packages that are missing, as root or with sudo
 
 .PHONY: demo
 demo: ## install what is missing, build, show berm at work
-	@tools/deps build
+	@tools/deps build demo
 	@tools/build build
 	@tools/demo
 

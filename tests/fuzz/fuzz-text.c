@@ -20,8 +20,8 @@ static bool obeyed_by_a_terminal(const unsigned char *p, size_t n)
         "\xE2\x80\xA8", /* U+2028, line separator */
         "\xE2\x80\xA9", /* U+2029 */
         "\xE2\x80\xAA", /* U+202A to U+202E, embeddings and overrides */
-        "\xE2\x80\xAB", "\xE2\x80\xAC", "\xE2\x80\xAD", "\xE2\x80\xAE",
-        "\xE2\x81\xA6", /* U+2066 to U+2069, isolates */
+        "\xE2\x80\xAB", "\xE2\x80\xAC", "\xE2\x80\xAD",
+        "\xE2\x80\xAE", "\xE2\x81\xA6", /* U+2066 to U+2069, isolates */
         "\xE2\x81\xA7", "\xE2\x81\xA8", "\xE2\x81\xA9",
     };
     for (size_t i = 0; i < n; i++) {
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     with_buf text = buf_new(3 * size);
     text_to_utf8(&text, in);
     BUG_IF(!buf_fits(&text) || !text_is_utf8(buf_span(&text)));
-    BUG_IF(text_is_utf8(in) && (buf_length(&text) != size ||
-                                (size > 0 && memcmp(buf_string(&text), data, size) != 0)));
+    BUG_IF(text_is_utf8(in) &&
+           (buf_length(&text) != size || (size > 0 && memcmp(buf_string(&text), data, size) != 0)));
     return 0;
 }
