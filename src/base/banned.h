@@ -6,6 +6,7 @@
 #pragma once
 
 /* The real declarations must come first, or poisoning would break the system headers. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
