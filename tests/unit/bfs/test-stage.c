@@ -1,0 +1,142 @@
+#include "bfs-test.h"
+
+static size_t count_entries(const struct place *place)
+{
+    struct err err = {0};
+    with_strvec names = {0};
+    assert_ok(bfs_list(&place->dir, 1000, &names, &err));
+    return names.count;
+}
+
+static void stage_text(const struct place *place, const char *text, uint64_t reserve_bytes,
+                       struct bfs_stage *stage)
+{
+    struct err err = {0};
+    assert_ok(bfs_stage_open(&place->dir, 0600, reserve_bytes, stage, &err));
+    assert_ok(bfs_stage_write(stage, span_of_string(text), &err));
+}
+
+/* RS-2, RS-3: complete or not there at all, mode 0600, nothing left beside it */
+static void replaces_whatever_was_there(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    put(place, "outside", "outside");
+    put(place, "file", "old");
+    assert_int_equal(symlinkat("outside", place->fd, "link"), 0);
+    assert_int_equal(mkfifoat(place->fd, "fifo", 0600), 0);
+    const char *names[] = {"new", "file", "link", "fifo"};
+    for (size_t i = 0; i < countof(names); i++) {
+        with_bfs_stage stage = {0};
+        stage_text(place, "fresh", 65536, &stage);
+        assert_ok(bfs_stage_replace(&stage, names[i], &err));
+        assert_content(place, names[i], "fresh");
+        struct bfs_facts facts;
+        assert_ok(bfs_stat(&place->dir, names[i], &facts, &err));
+        assert_int_equal(facts.mode, S_IFREG | 0600);
+        assert_int_equal(facts.links, 1);
+        assert_int_equal(facts.size_bytes, 5);
+    }
+    assert_content(place, "outside", "outside"); /* D9: the target of the link was not touched */
+    assert_int_equal(count_entries(place), 5);
+}
+
+/* D9 */
+static void a_directory_is_not_replaced(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    assert_int_equal(mkdirat(place->fd, "directory", 0755), 0);
+    with_bfs_stage stage = {0};
+    stage_text(place, "fresh", 0, &stage);
+    assert_fails(bfs_stage_replace(&stage, "directory", &err), ERR_REFUSED);
+    bfs_stage_done(&stage);
+    assert_int_equal(count_entries(place), 1);
+}
+
+static void creates_only_what_is_not_there(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    with_bfs_stage first = {0};
+    stage_text(place, "first", 100, &first);
+    assert_ok(bfs_stage_create(&first, "name", &err));
+    with_bfs_stage second = {0};
+    stage_text(place, "second", 100, &second);
+    assert_fails(bfs_stage_create(&second, "name", &err), ERR_CONFLICT);
+    assert_content(place, "name", "first");
+    assert_int_equal(symlinkat("/nowhere", place->fd, "dangling"), 0);
+    assert_fails(bfs_stage_create(&second, "dangling", &err), ERR_CONFLICT);
+    assert_ok(bfs_stage_create(&second, "other", &err)); /* it is still good for another name */
+    assert_content(place, "other", "second");
+}
+
+static void leaves_nothing_when_it_is_not_published(void **state)
+{
+    struct place *place = *state;
+    {
+        with_bfs_stage stage = {0};
+        stage_text(place, "never", 1 << 20, &stage);
+    }
+    assert_int_equal(count_entries(place), 0);
+}
+
+/* FS-6 */
+static void the_digest_is_of_the_bytes_that_were_written(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    char hex[HASH_HEX_SIZE];
+    with_bfs_stage stage = {0};
+    stage_text(place, "ab", 0, &stage);
+    assert_ok(bfs_stage_write(&stage, span_of_string("c"), &err));
+    bfs_stage_digest(&stage, hex);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_int_equal(stage.written_bytes, 3);
+}
+
+/* FS-3, FS-6: an import is a checked read into a stage */
+static void copies_a_file_with_its_checks(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    put(place, "source", "abc");
+    struct bfs_rule rule = {.maximum_bytes = 100};
+    with_bfs_file file = {0};
+    with_bfs_stage stage = {0};
+    assert_ok(bfs_file_open(&place->dir, "source", &rule, &file, &err));
+    assert_ok(bfs_stage_open(&place->dir, 0600, 3, &stage, &err));
+    assert_ok(bfs_stage_copy(&stage, &file, &err));
+    char hex[HASH_HEX_SIZE];
+    bfs_stage_digest(&stage, hex);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_ok(bfs_stage_create(&stage, "copy", &err));
+    assert_content(place, "copy", "abc");
+}
+
+static void names_are_single_components(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    with_bfs_stage stage = {0};
+    stage_text(place, "x", 0, &stage);
+    const char *names[] = {"", ".", "..", "a/b", "/", "../x"};
+    for (size_t i = 0; i < countof(names); i++) {
+        assert_fails(bfs_stage_replace(&stage, names[i], &err), ERR_REFUSED);
+        assert_fails(bfs_stage_create(&stage, names[i], &err), ERR_REFUSED);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        place_test(replaces_whatever_was_there),
+        place_test(a_directory_is_not_replaced),
+        place_test(creates_only_what_is_not_there),
+        place_test(leaves_nothing_when_it_is_not_published),
+        place_test(the_digest_is_of_the_bytes_that_were_written),
+        place_test(copies_a_file_with_its_checks),
+        place_test(names_are_single_components),
+    };
+    return cmocka_run_group_tests_name("bfs/stage", tests, NULL, NULL);
+}
