@@ -92,7 +92,8 @@ static void check_range(struct walk *walk, const struct record_field *field, int
     }
 }
 
-static void check_record(struct walk *walk, const struct record *record, const json_t *json);
+static void check_record(struct walk *walk, const struct record *record, const json_t *json,
+                         const char *wanted);
 
 static void check_bool(struct walk *walk, const struct record_field *field, const json_t *value)
 {
@@ -164,7 +165,7 @@ static void check_enum(struct walk *walk, const struct record_field *field, cons
 
 static void check_object(struct walk *walk, const struct record_field *field, const json_t *value)
 {
-    check_record(walk, field->record, value);
+    check_record(walk, field->record, value, field_kind(field)->words);
 }
 
 static void check_open(struct walk *walk, const struct record_field *field, const json_t *value)
@@ -185,7 +186,7 @@ static void check_list(struct walk *walk, const struct record_field *field, cons
         const json_t *element = json_array_get(value, i);
         size_t mark = enter_element(walk, i);
         if (field->type == FIELD_OBJECTS) {
-            check_record(walk, field->record, element);
+            check_record(walk, field->record, element, "an object");
         } else if (field->type == FIELD_STRINGS) {
             (void)check_is_text(walk, "a string", element); /* what it says is the fault */
         } else if (field->type == FIELD_OPENS) {
@@ -225,10 +226,11 @@ static void check_names(struct walk *walk, const struct record *record, const js
     }
 }
 
-static void check_record(struct walk *walk, const struct record *record, const json_t *json)
+static void check_record(struct walk *walk, const struct record *record, const json_t *json,
+                         const char *wanted)
 {
     if (!json_is_object(json)) {
-        wrong_type(walk, "an object", json);
+        wrong_type(walk, wanted, json);
         return;
     }
     /* First, because a misspelt name is behind most missing ones. */
@@ -250,7 +252,7 @@ static void check_record(struct walk *walk, const struct record *record, const j
 static size_t walk_all(struct walk *walk, const json_t *json)
 {
     walk->path = buf_new(PATH_BYTES);
-    check_record(walk, walk->root, json);
+    check_record(walk, walk->root, json, "an object");
     buf_done(&walk->path);
     return walk->count;
 }

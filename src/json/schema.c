@@ -22,12 +22,12 @@ static json_t *type_schema(const char *type)
     return schema;
 }
 
-/* A JSON pointer, in which '/' of a record's name is written ~1. */
-static json_t *reference_schema(const struct record *record)
+/* "#" is the top itself; in the pointer to a part, '/' of its name is written ~1. */
+static json_t *reference_schema(const struct record *root, const struct record *record)
 {
     with_buf pointer = buf_new(1024);
-    buf_add_string(&pointer, "#/$defs/");
-    for (const char *p = record->name; *p; p++) {
+    buf_add_string(&pointer, record == root ? "#" : "#/$defs/");
+    for (const char *p = record == root ? "" : record->name; *p; p++) {
         if (*p == '/') {
             buf_add_string(&pointer, "~1");
         } else {
@@ -56,19 +56,19 @@ static json_t *list_schema(const struct record_field *field, json_t *items)
     return schema;
 }
 
-static json_t *bool_schema(const struct record_field *field)
+static json_t *bool_schema(const struct record *root, const struct record_field *field)
 {
     return type_schema("boolean");
 }
 
-static json_t *int_schema(const struct record_field *field)
+static json_t *int_schema(const struct record *root, const struct record_field *field)
 {
     json_t *schema = type_schema("integer");
     set_bounds(schema, "minimum", field->minimum, "maximum", field->maximum);
     return schema;
 }
 
-static json_t *text_schema(const struct record_field *field)
+static json_t *text_schema(const struct record *root, const struct record_field *field)
 {
     json_t *schema = type_schema("string");
     /* n bytes are at least n/4 characters and at most n */
@@ -76,14 +76,14 @@ static json_t *text_schema(const struct record_field *field)
     return schema;
 }
 
-static json_t *const_schema(const struct record_field *field)
+static json_t *const_schema(const struct record *root, const struct record_field *field)
 {
     json_t *schema = json_object();
     set_string(schema, "const", field->text);
     return schema;
 }
 
-static json_t *enum_schema(const struct record_field *field)
+static json_t *enum_schema(const struct record *root, const struct record_field *field)
 {
     json_t *names = json_array();
     for (size_t i = 0; field->names[i]; i++) {
@@ -94,37 +94,37 @@ static json_t *enum_schema(const struct record_field *field)
     return schema;
 }
 
-static json_t *object_schema(const struct record_field *field)
+static json_t *object_schema(const struct record *root, const struct record_field *field)
 {
-    return reference_schema(field->record);
+    return reference_schema(root, field->record);
 }
 
-static json_t *strings_schema(const struct record_field *field)
+static json_t *strings_schema(const struct record *root, const struct record_field *field)
 {
     return list_schema(field, type_schema("string"));
 }
 
-static json_t *ints_schema(const struct record_field *field)
+static json_t *ints_schema(const struct record *root, const struct record_field *field)
 {
     return list_schema(field, type_schema("integer"));
 }
 
-static json_t *objects_schema(const struct record_field *field)
+static json_t *objects_schema(const struct record *root, const struct record_field *field)
 {
-    return list_schema(field, reference_schema(field->record));
+    return list_schema(field, reference_schema(root, field->record));
 }
 
-static json_t *open_schema(const struct record_field *field)
+static json_t *open_schema(const struct record *root, const struct record_field *field)
 {
     return type_schema("object");
 }
 
-static json_t *opens_schema(const struct record_field *field)
+static json_t *opens_schema(const struct record *root, const struct record_field *field)
 {
     return list_schema(field, type_schema("object"));
 }
 
-static json_t *(*const schemas[])(const struct record_field *field) = {
+static json_t *(*const schemas[])(const struct record *root, const struct record_field *field) = {
     [FIELD_BOOL] = bool_schema,       [FIELD_INT] = int_schema,
     [FIELD_STRING] = text_schema,     [FIELD_CONST] = const_schema,
     [FIELD_ENUM] = enum_schema,       [FIELD_OBJECT] = object_schema,
@@ -133,10 +133,10 @@ static json_t *(*const schemas[])(const struct record_field *field) = {
     [FIELD_OPENS] = opens_schema,
 };
 
-static json_t *field_schema(const struct record_field *field)
+static json_t *field_schema(const struct record *root, const struct record_field *field)
 {
     const struct field_kind *kind = field_kind(field);
-    json_t *schema = schemas[kind->base](field);
+    json_t *schema = schemas[kind->base](root, field);
     if (kind->nullable) {
         json_t *either = json_array();
         json_array_append_new(either, schema);
@@ -151,13 +151,13 @@ static json_t *field_schema(const struct record_field *field)
 }
 
 /* What the schema of a record has in itself, whether it is the top or a part. */
-static void set_members(json_t *schema, const struct record *record)
+static void set_members(json_t *schema, const struct record *root, const struct record *record)
 {
     json_t *properties = json_object();
     json_t *required = json_array();
     for (size_t i = 0; i < record->field_count; i++) {
         const struct record_field *field = &record->fields[i];
-        set(properties, field->name, field_schema(field));
+        set(properties, field->name, field_schema(root, field));
         if (!field->optional) {
             json_array_append_new(required, json_string(field->name));
         }
@@ -177,16 +177,13 @@ json_t *record_schema(const struct record *record)
     json_t *schema = json_object();
     set_string(schema, "$schema", "https://json-schema.org/draft/2020-12/schema");
     set_string(schema, "title", record->name);
-    set_members(schema, record);
-    if (parts.count == 1) {
-        return schema;
-    }
+    set_members(schema, record, record);
     json_t *definitions = json_object();
-    for (size_t i = 0; i < parts.count; i++) {
+    for (size_t i = 1; i < parts.count; i++) { /* the first is the record itself */
         const struct record *part = parts.records[i];
         BUG_IF(json_object_get(definitions, part->name)); /* two records of one name */
         json_t *definition = json_object();
-        set_members(definition, part);
+        set_members(definition, record, part);
         set(definitions, part->name, definition);
     }
     set(schema, "$defs", definitions);
