@@ -28,6 +28,8 @@ static void neutralises_what_a_terminal_would_obey(void **state)
 static void shows_invalid_utf8_byte_by_byte(void **state)
 {
     shows(span_of_string("\xFF\xC0\x80"), "\\xff\\xc0\\x80");
+    shows(span_of_string("\xE0\x80\xAF"), "\\xe0\\x80\\xaf"); /* overlong */
+    shows(span_of_string("\xF0\x8F\xBF\xBF"), "\\xf0\\x8f\\xbf\\xbf");
     shows(span_of_string("\xED\xA0\x80"), "\\xed\\xa0\\x80"); /* a surrogate */
     shows(span_of_string("\xE2\x82"), "\\xe2\\x82");          /* cut short */
     shows(span_of_string("\xF4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
