@@ -79,6 +79,7 @@ struct supervise_view {
     int64_t tasks;
     int64_t output_bytes;
     const char *stopping; /* NULL, or why the tree is being ended ("timeout", "SIGINT") */
+    const struct supervise_limits *limits; /* in force; the request's own */
 };
 struct supervise_observer {
     void *context;
