@@ -81,12 +81,10 @@ enum bfs_writers bfs_writers_of(const struct bfs_facts *facts);
 
 /* --- directories ------------------------------------------------------------------------------ */
 
-enum bfs_trust {
-    BFS_TRUST_ANY = 1, /* no matter who may write it: for reading, every file is checked by itself */
-    BFS_TRUST_OWN,     /* nobody else may replace what we put there: owner this user (or root, when
-                        * sticky), not writable by the world (unless sticky) nor by a group other
-                        * than this user's private one */
-};
+/* BFS_TRUST_ANY: no matter who may write the directory; for reading, where every file is checked by
+ * itself. BFS_TRUST_OWN: nobody else may replace what we put there; its owner is this user or root, it
+ * is not writable by the world (unless sticky) nor by a group other than this user's private one. */
+enum bfs_trust { BFS_TRUST_ANY = 1, BFS_TRUST_OWN };
 
 /* A directory authority: its identity is that of the descriptor, whatever its path names later. */
 struct bfs_dir {
@@ -121,15 +119,15 @@ void bfs_dir_done(struct bfs_dir *dir);
 int bfs_stat(const struct bfs_dir *dir, const char *name, struct bfs_facts *ret_facts,
              struct err *err) must_check;
 /* Names (without "." and ".."), sorted; more than maximum: ERR_OVER_BUDGET. */
-int bfs_list(const struct bfs_dir *dir, size_t maximum, struct strvec *ret_names, struct err *err)
-    must_check;
+int bfs_list(const struct bfs_dir *dir, size_t maximum, struct strvec *ret_names,
+             struct err *err) must_check;
 enum bfs_rename { BFS_RENAME_REPLACE = 1, BFS_RENAME_NEW };
 /* Both directories are synced. BFS_RENAME_NEW: ERR_CONFLICT when new_name is taken. */
 int bfs_rename(const struct bfs_dir *old_dir, const char *old_name, const struct bfs_dir *new_dir,
                const char *new_name, enum bfs_rename how, struct err *err) must_check;
 /* A second name for a regular file; ERR_CONFLICT when new_name is taken. Synced. */
-int bfs_link(const struct bfs_dir *dir, const char *name, const char *new_name, struct err *err)
-    must_check;
+int bfs_link(const struct bfs_dir *dir, const char *name, const char *new_name,
+             struct err *err) must_check;
 /* Remove a file, or an empty directory. With `expected` only when the entry is still that inode
  * (ERR_CHANGED). Not synced: bfs_dir_sync() once after many. */
 int bfs_remove(const struct bfs_dir *dir, const char *name, const struct bfs_facts *expected,
@@ -175,7 +173,7 @@ struct bfs_stage {
     const struct bfs_dir *dir;
     char temporary[BFS_TEMPORARY_SIZE]; /* its name for now; empty: it has none */
     uint64_t written_bytes;
-    bool reserved; /* the blocks were set aside: writing up to reserve_bytes cannot hit a full disk */
+    bool reserved; /* writing up to reserve_bytes cannot hit a full disk */
     struct hash hash;
 };
 
@@ -185,7 +183,8 @@ int bfs_stage_open(const struct bfs_dir *dir, mode_t mode, uint64_t reserve_byte
                    struct bfs_stage *ret_stage, struct err *err) must_check;
 int bfs_stage_write(struct bfs_stage *stage, struct span bytes, struct err *err) must_check;
 /* All of an open file, with its checks; the digest of the stage is that of the bytes written. */
-int bfs_stage_copy(struct bfs_stage *stage, const struct bfs_file *file, struct err *err) must_check;
+int bfs_stage_copy(struct bfs_stage *stage, const struct bfs_file *file,
+                   struct err *err) must_check;
 /* Ends the stage: synced, named, directory synced. On failure nothing of the name has changed,
  * except that a failed last sync (ERR_SYS "sync directory") leaves the new content there. */
 int bfs_stage_replace(struct bfs_stage *stage, const char *name, struct err *err) must_check;

@@ -83,8 +83,7 @@ int bfs_rename(const struct bfs_dir *old_dir, const char *old_name, const struct
     if (bfs_check_name(old_name, err) < 0 || bfs_check_name(new_name, err) < 0) {
         return -1;
     }
-    int result =
-        bfs_rename_fd(bfs_dir_fd(old_dir), old_name, bfs_dir_fd(new_dir), new_name, how);
+    int result = bfs_rename_fd(bfs_dir_fd(old_dir), old_name, bfs_dir_fd(new_dir), new_name, how);
     if (result < 0) {
         return bfs_error(err, result, "rename to", new_dir->path, new_name);
     }

@@ -84,11 +84,10 @@ static int check_unchanged(const struct bfs_file *file, struct err *err)
     return 0;
 }
 
-int bfs_file_each(const struct bfs_file *file, bfs_take_bytes *take, void *context,
-                  struct err *err)
+int bfs_file_each(const struct bfs_file *file, bfs_take_bytes *take, void *context, struct err *err)
 {
-    size_t room = file->facts.size_bytes < PIECE_BYTES ? (size_t)file->facts.size_bytes + 1
-                                                       : PIECE_BYTES;
+    size_t room =
+        file->facts.size_bytes < PIECE_BYTES ? (size_t)file->facts.size_bytes + 1 : PIECE_BYTES;
     with_string piece = memory_new(room);
     for (int64_t offset = 0;;) {
         ssize_t got = os_pread(bfs_file_fd(file), piece, room, offset);

@@ -10,16 +10,11 @@ static void who_may_write_follows_from_owner_and_mode(void **state)
         uint32_t owner;
         enum bfs_writers writers;
     } cases[] = {
-        {S_IFDIR | 0755, me, BFS_WRITERS_OWN},
-        {S_IFDIR | 0755, 0, BFS_WRITERS_OWN},
-        {S_IFDIR | 0755, other, BFS_WRITERS_FOREIGN},
-        {S_IFDIR | 01777, other, BFS_WRITERS_FOREIGN},
-        {S_IFDIR | 01777, 0, BFS_WRITERS_STICKY},
-        {S_IFDIR | 01775, 0, BFS_WRITERS_STICKY},
-        {S_IFDIR | 02775, 0, BFS_WRITERS_GROUP},
-        {S_IFDIR | 0777, me, BFS_WRITERS_WORLD},
-        {S_IFREG | 0755, me, BFS_WRITERS_OWN},
-        {S_IFREG | 0775, me, BFS_WRITERS_GROUP},
+        {S_IFDIR | 0755, me, BFS_WRITERS_OWN},        {S_IFDIR | 0755, 0, BFS_WRITERS_OWN},
+        {S_IFDIR | 0755, other, BFS_WRITERS_FOREIGN}, {S_IFDIR | 01777, other, BFS_WRITERS_FOREIGN},
+        {S_IFDIR | 01777, 0, BFS_WRITERS_STICKY},     {S_IFDIR | 01775, 0, BFS_WRITERS_STICKY},
+        {S_IFDIR | 02775, 0, BFS_WRITERS_GROUP},      {S_IFDIR | 0777, me, BFS_WRITERS_WORLD},
+        {S_IFREG | 0755, me, BFS_WRITERS_OWN},        {S_IFREG | 0775, me, BFS_WRITERS_GROUP},
         {S_IFREG | 01777, me, BFS_WRITERS_WORLD}, /* sticky means nothing on a file */
         {S_IFREG | 0700, other, BFS_WRITERS_FOREIGN},
     };

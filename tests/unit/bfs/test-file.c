@@ -36,8 +36,8 @@ static void refuses_traversal(void **state)
 {
     struct place *place = *state;
     struct err err = {0};
-    const char *paths[] = {"",    "/etc/passwd", "..",    "../x", "a/../b", "a/..",
-                           ".",   "./a",         "a/./b", "a//b", "a/",     "/"};
+    const char *paths[] = {"",  "/etc/passwd", "..",    "../x", "a/../b", "a/..",
+                           ".", "./a",         "a/./b", "a//b", "a/",     "/"};
     assert_int_equal(mkdirat(place->fd, "a", 0755), 0);
     put(place, "b", "b");
     for (size_t i = 0; i < countof(paths); i++) {
