@@ -232,6 +232,17 @@ void units_add_ns(struct buf *out, int64_t ns)
     }
 }
 
+void units_add_seconds(struct buf *out, int64_t ns)
+{
+    const int64_t tenth = 100000000;
+    if (ns < 1000 * tenth - tenth / 20) { /* what rounds to less than 100.00 s */
+        units_add_ns(out, ns);
+        return;
+    }
+    int64_t tenths = ns / tenth + (ns % tenth >= tenth / 2 ? 1 : 0);
+    buf_add_format(out, "%lld.%lld s", (long long)(tenths / 10), (long long)(tenths % 10));
+}
+
 void units_add_exact_size(struct buf *out, int64_t bytes)
 {
     int unit = 0;

@@ -237,6 +237,12 @@ int os_terminal_columns(int fd)
     return result < 0 ? result : size.ws_col;
 }
 
+bool os_terminal_is_ours(int fd)
+{
+    pid_t foreground = 0;
+    return OS_CALL(ioctl, ioctl(fd, TIOCGPGRP, &foreground)) == 0 && foreground == getpgrp();
+}
+
 int os_getrandom(void *bytes, size_t n)
 {
     long got = RETRY(getrandom, getrandom(bytes, n, 0));

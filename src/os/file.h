@@ -69,4 +69,6 @@ int os_pipe_capacity(int fd) must_check;
 int os_pipe_unread(int fd) must_check; /* FIONREAD */
 bool os_is_terminal(int fd);
 int os_terminal_columns(int fd) must_check;
+/* Is it our controlling terminal, and are we in its foreground? */
+bool os_terminal_is_ours(int fd);
 int os_getrandom(void *bytes, size_t n) must_check;

@@ -176,6 +176,19 @@ static void writes_time_for_people(void **state)
         units_add_ns(&out, cases[i].ns);
         assert_string_equal(buf_string(&out), cases[i].shown);
     }
+    const struct {
+        int64_t ns;
+        const char *shown;
+    } seconds[] = {
+        {INT64_C(18400000000), "18.40 s"},  {INT64_C(99994999999), "99.99 s"},
+        {INT64_C(99995000000), "100.0 s"},  {INT64_C(301249999999), "301.2 s"},
+        {INT64_C(301250000000), "301.3 s"},
+    };
+    for (size_t i = 0; i < countof(seconds); i++) {
+        with_buf out = buf_new(100);
+        units_add_seconds(&out, seconds[i].ns);
+        assert_string_equal(buf_string(&out), seconds[i].shown);
+    }
 }
 
 /* R42: a limit is shown so that it can be given again. */

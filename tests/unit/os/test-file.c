@@ -201,6 +201,7 @@ static void facts_about_open_files(void **state)
     assert_int_equal(os_faccessat(dir, "none", R_OK), -ENOENT);
     assert_false(os_is_terminal(fd_num(&file)));
     assert_int_equal(os_terminal_columns(fd_num(&file)), -ENOTTY);
+    assert_false(os_terminal_is_ours(fd_num(&file)));
 }
 
 static void a_lock_is_of_the_open_file(void **state)
