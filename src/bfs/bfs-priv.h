@@ -35,3 +35,6 @@ int bfs_rename_fd(int old_dir, const char *old_name, int new_dir, const char *ne
 typedef int bfs_take_bytes(void *context, struct span bytes, struct err *err);
 int bfs_file_each(const struct bfs_file *file, bfs_take_bytes *take, void *context,
                   struct err *err) must_check;
+
+/* What a stage is where the filesystem has no nameless files; stage->dir is set. */
+int bfs_stage_open_named(struct bfs_stage *stage, mode_t mode, struct err *err) must_check;

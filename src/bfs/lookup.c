@@ -90,7 +90,9 @@ static int walk(int dir_fd, const char *path, int flags)
 
 int bfs_lookup(int dir_fd, const char *path, int flags)
 {
-    int fd = os_openat2(dir_fd, path, flags | O_NOFOLLOW, 0,
+    /* A link at the end is ELOOP by itself; O_NOFOLLOW is what lets O_PATH open the link. */
+    int how = flags & O_PATH ? flags | O_NOFOLLOW : flags;
+    int fd = os_openat2(dir_fd, path, how, 0,
                         OS_RESOLVE_BENEATH | OS_RESOLVE_NO_SYMLINKS | OS_RESOLVE_NO_MAGICLINKS);
     /* Before Linux 5.6 there is no openat2; older container filters answer EPERM for it. */
     return fd == -ENOSYS || fd == -EPERM ? walk(dir_fd, path, flags) : fd;

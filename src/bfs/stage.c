@@ -25,7 +25,7 @@ static int choose_temporary_name(struct bfs_stage *stage, struct err *err)
     return 0;
 }
 
-static int open_named(struct bfs_stage *stage, mode_t mode, struct err *err)
+int bfs_stage_open_named(struct bfs_stage *stage, mode_t mode, struct err *err)
 {
     if (choose_temporary_name(stage, err) < 0) {
         return -1;
@@ -49,7 +49,7 @@ static int open_stage(struct bfs_stage *stage, mode_t mode, struct err *err)
     case -EISDIR:     /* the kernel has none */
     case -ENOENT:
     case -EINVAL:
-        return open_named(stage, mode, err);
+        return bfs_stage_open_named(stage, mode, err);
     default:
         return err_sys(err, fd_error(&stage->fd), "make a file in '%s'", stage->dir->path);
     }

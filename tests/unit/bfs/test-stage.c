@@ -1,5 +1,7 @@
 #include "bfs-test.h"
 
+#include "bfs-priv.h"
+
 static size_t count_entries(const struct place *place)
 {
     struct err err = {0};
@@ -114,6 +116,39 @@ static void copies_a_file_with_its_checks(void **state)
     assert_content(place, "copy", "abc");
 }
 
+/* A filesystem without O_TMPFILE: the same promises, by a name that nobody can guess. */
+static void a_named_stage_keeps_the_same_promises(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    put(place, "taken", "old");
+    with_bfs_stage stage = {.dir = &place->dir};
+    hash_init(&stage.hash);
+    assert_ok(bfs_stage_open_named(&stage, 0600, &err));
+    assert_int_equal(count_entries(place), 2);
+    assert_int_equal(strlen(stage.temporary), strlen(".berm-") + 32);
+    assert_ok(bfs_stage_write(&stage, span_of_string("new"), &err));
+    assert_fails(bfs_stage_create(&stage, "taken", &err), ERR_CONFLICT);
+    assert_content(place, "taken", "old");
+    assert_ok(bfs_stage_create(&stage, "free", &err));
+    assert_content(place, "free", "new");
+    assert_int_equal(count_entries(place), 2);
+
+    with_bfs_stage again = {.dir = &place->dir};
+    hash_init(&again.hash);
+    assert_ok(bfs_stage_open_named(&again, 0600, &err));
+    assert_ok(bfs_stage_write(&again, span_of_string("newer"), &err));
+    assert_ok(bfs_stage_replace(&again, "taken", &err));
+    assert_content(place, "taken", "newer");
+    {
+        with_bfs_stage dropped = {.dir = &place->dir};
+        hash_init(&dropped.hash);
+        assert_ok(bfs_stage_open_named(&dropped, 0600, &err));
+        assert_int_equal(count_entries(place), 3);
+    }
+    assert_int_equal(count_entries(place), 2);
+}
+
 static void names_are_single_components(void **state)
 {
     struct place *place = *state;
@@ -136,6 +171,7 @@ int main(void)
         place_test(leaves_nothing_when_it_is_not_published),
         place_test(the_digest_is_of_the_bytes_that_were_written),
         place_test(copies_a_file_with_its_checks),
+        place_test(a_named_stage_keeps_the_same_promises),
         place_test(names_are_single_components),
     };
     return cmocka_run_group_tests_name("bfs/stage", tests, NULL, NULL);
