@@ -12,11 +12,8 @@ PATH_EXCEPTIONS = {}  # file: reason
 SYMBOL_EXCEPTIONS = {
     ("base/err.c", "write"): "the last words of BUG(), before abort()",
 }
-# Sources that are proved by a test of another name: the operations on one kind of thing together.
-PROVED_BY = {
-    f"src/json/{name}.c": "tests/unit/json/test-record.c"
-    for name in ("decode", "document", "encode", "faults", "schema")
-}
+# Sources that are proved by a test of another name: {source: test}.
+PROVED_BY = {}
 
 # What code outside os/ may take from libc: but for memory itself, nothing here makes a system call.
 LIBC = set("""
