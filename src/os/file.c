@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +52,11 @@ ssize_t os_pread(int fd, void *bytes, size_t n, off_t offset)
 ssize_t os_write(int fd, const void *bytes, size_t n)
 {
     return (ssize_t)RETRY(write, write(fd, bytes, n));
+}
+
+ssize_t os_send(int fd, const void *bytes, size_t n)
+{
+    return (ssize_t)RETRY(sendto, send(fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 int os_write_all(int fd, const void *bytes, size_t n)

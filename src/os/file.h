@@ -35,6 +35,8 @@ int os_openat2(int dir_fd, const char *path, int flags, mode_t mode, uint64_t re
 ssize_t os_read(int fd, void *bytes, size_t n) must_check;
 ssize_t os_pread(int fd, void *bytes, size_t n, off_t offset) must_check;
 ssize_t os_write(int fd, const void *bytes, size_t n) must_check;
+/* To a socket, without waiting and without SIGPIPE; -EAGAIN when it is full. */
+ssize_t os_send(int fd, const void *bytes, size_t n) must_check;
 /* Until n bytes are written or an error; a regular file or a blocking pipe. */
 int os_write_all(int fd, const void *bytes, size_t n) must_check;
 /* At most maximum bytes of a small (proc, sys) file; the number of bytes, NUL added behind. */

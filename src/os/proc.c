@@ -26,6 +26,8 @@ int os_proc_stat_read(int stat_fd, struct proc_stat *ret_stat)
 
 /* Field 3 on, after the name: "S 1 2 3 ...", all numbers but the first. */
 enum { FIELD_STATE = 3, FIELD_LAST = 24 };
+/* include/linux/sched.h of the kernel; field 9 shows it to everybody. */
+enum { PF_FORKNOEXEC = 0x40 };
 
 static bool parse_numbers(const char *p, const char *end, int64_t values[FIELD_LAST + 1])
 {
@@ -76,6 +78,7 @@ int proc_stat_parse(const char *text, size_t length, struct proc_stat *ret_stat)
         .group = (pid_t)values[5],
         .session = (pid_t)values[6],
         .state = close[2],
+        .forked_only = (values[9] & PF_FORKNOEXEC) != 0,
         .user_ticks = (uint64_t)values[14],
         .system_ticks = (uint64_t)values[15],
         .threads = (uint64_t)values[20],

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -38,6 +39,7 @@ struct proc_stat {
     pid_t group;
     pid_t session;
     char state;          /* R S D Z T t X I */
+    bool forked_only;    /* has executed nothing since it was forked (PF_FORKNOEXEC) */
     uint64_t user_ticks; /* own, clock ticks (100 a second) */
     uint64_t system_ticks;
     uint64_t threads;

@@ -82,6 +82,11 @@ int os_dup_to(int fd, int number)
     return (int)OS_CALL(dup3, dup3(fd, number, 0));
 }
 
+int os_move_to(int fd, int number)
+{
+    return (int)OS_CALL(dup3, dup3(fd, number, O_CLOEXEC));
+}
+
 int os_dup_above(int fd, int lowest)
 {
     return (int)OS_CALL(fcntl, fcntl(fd, F_DUPFD_CLOEXEC, lowest));
@@ -128,9 +133,16 @@ void os_exit(int status)
     _exit(status);
 }
 
-int os_become_subreaper(void)
+int os_set_subreaper(bool on)
 {
-    return (int)OS_CALL(prctl, prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+    return (int)OS_CALL(prctl, prctl(PR_SET_CHILD_SUBREAPER, on ? 1 : 0, 0, 0, 0));
+}
+
+int os_is_subreaper(void)
+{
+    int value = 0;
+    int result = (int)OS_CALL(prctl, prctl(PR_GET_CHILD_SUBREAPER, &value, 0, 0, 0));
+    return result < 0 ? result : value != 0;
 }
 
 int os_die_with_parent(void)

@@ -33,13 +33,16 @@ int os_setsid(void) must_check;
 int os_fchdir(int fd) must_check;
 int os_dup_to(int fd,
               int number) must_check; /* dup3 without close-on-exec; fd == number clears it */
+int os_move_to(int fd,
+               int number) must_check; /* dup3 with close-on-exec; fd == number is an error */
 int os_dup_above(int fd, int lowest) must_check; /* F_DUPFD_CLOEXEC */
 /* Close every descriptor from first on; close_range(2), or a walk of /proc/self/fd. */
 int os_close_from(int first) must_check;
 int os_execveat(int fd, char *const *argv, char *const *envp) must_check; /* returns on failure */
 no_return void os_exit(int status); /* _exit: no handlers, no flushing */
 
-int os_become_subreaper(void) must_check;
+int os_set_subreaper(bool on) must_check;
+int os_is_subreaper(void) must_check; /* 1, 0 or -errno: what the kernel holds, not what was set */
 int os_die_with_parent(void) must_check; /* PR_SET_PDEATHSIG SIGKILL */
 int os_set_undumpable(void) must_check;
 int os_getrlimit(int resource, struct rlimit *ret_limit) must_check;
