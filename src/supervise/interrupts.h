@@ -28,5 +28,7 @@ struct interrupts {
 
 int interrupts_begin(struct interrupts *interrupts, struct err *err) must_check;
 int interrupts_pending(struct interrupts *interrupts);
+/* The next signal that has come, of whatever kind; 0: none; -errno. */
+int interrupts_next(struct interrupts *interrupts) must_check;
 void interrupts_end(struct interrupts *interrupts);
 #define with_interrupts cleanup(interrupts_end) struct interrupts

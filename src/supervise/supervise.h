@@ -47,29 +47,30 @@
     X(LIMIT_PIDS, "pids")                                                                          \
     X(LIMIT_TIMEOUT, "timeout")                                                                    \
     X(LIMIT_OUTPUT, "output")                                                                      \
-    X(LIMIT_OUTPUT_IO, "output_io")       /* the kept output could not be written */               \
-    X(LIMIT_HOST_RESERVE, "host_reserve") /* MemAvailable fell below the reserve, whoever did it */\
-    X(LIMIT_SETUP, "setup_timeout")       /* set-up did not end in its own time */
+    X(LIMIT_OUTPUT_IO, "output_io") /* the kept output could not be written */                     \
+    X(LIMIT_HOST_RESERVE,                                                                          \
+      "host_reserve")               /* MemAvailable fell below the reserve, whoever did it */      \
+    X(LIMIT_SETUP, "setup_timeout") /* set-up did not end in its own time */
 
 enum supervise_limit {
 #define X(enumerator, name) enumerator,
     SUPERVISE_LIMITS(X)
 #undef X
-    LIMIT_COUNT
+        LIMIT_COUNT
 };
 const char *supervise_limit_name(enum supervise_limit limit);
 
 struct supervise_limits {
-    int64_t memory_bytes;      /* aggregate RSS of the tree; 0: none */
-    int64_t tasks;             /* threads of the tree; 0: none */
-    int64_t output_bytes;      /* both streams together; 0: counted, no limit */
-    int64_t reserve_bytes;     /* MemAvailable of the host that must stay; 0: not watched */
-    int64_t timeout_ns;        /* 0: none */
+    int64_t memory_bytes;  /* aggregate RSS of the tree; 0: none */
+    int64_t tasks;         /* threads of the tree; 0: none */
+    int64_t output_bytes;  /* both streams together; 0: counted, no limit */
+    int64_t reserve_bytes; /* MemAvailable of the host that must stay; 0: not watched */
+    int64_t timeout_ns;    /* 0: none */
     int64_t setup_timeout_ns;
-    int64_t grace_ns;          /* between SIGTERM and SIGKILL; 0: kill at once */
-    int64_t kill_budget_ns;    /* how long killing may take before survivors are given up on */
-    int64_t sample_ns;         /* at least 10 ms; shortened by itself as a limit comes near */
-    bool one_deadline;         /* the timeout includes creation (plain runs) */
+    int64_t grace_ns;       /* between SIGTERM and SIGKILL; 0: kill at once */
+    int64_t kill_budget_ns; /* how long killing may take before survivors are given up on */
+    int64_t sample_ns;      /* at least 10 ms; shortened by itself as a limit comes near */
+    bool one_deadline;      /* the timeout includes creation (plain runs) */
 };
 
 /* What a live display may show. */
@@ -94,25 +95,25 @@ enum { STREAM_STDOUT = 0, STREAM_STDERR = 1, STREAM_COUNT = 2 };
 struct supervise_request {
     const struct binding *binding;
     char *const *environment;
-    int cwd_fd;                     /* borrowed, like every descriptor here */
+    int cwd_fd; /* borrowed, like every descriptor here */
     int stdin_fd;
-    int pass_fd[STREAM_COUNT];      /* where payload bytes go as they come; -1: nowhere */
-    int keep_fd[STREAM_COUNT];      /* files that keep the prefix; -1: none */
-    int64_t keep_bytes;             /* how much each file may keep */
+    int pass_fd[STREAM_COUNT]; /* where payload bytes go as they come; -1: nowhere */
+    int keep_fd[STREAM_COUNT]; /* files that keep the prefix; -1: none */
+    int64_t keep_bytes;        /* how much each file may keep */
     struct supervise_limits limits;
     struct interrupts *interrupts;
-    int cancel_fd;                  /* becomes readable: stop as interrupted; -1: none */
+    int cancel_fd; /* becomes readable: stop as interrupted; -1: none */
     const struct os_clock *clock;
     struct supervise_observer observer;
 };
 
 enum supervise_how {
-    ENDED_EXITED,      /* the first process exited by itself: exit_code */
-    ENDED_SIGNALLED,   /* it died of a signal that berm did not send: exit_signal */
-    ENDED_LIMIT,       /* stopped at `limit` */
-    ENDED_INTERRUPTED, /* stopped because berm was asked to: interrupt_signal, 0 for cancel_fd */
-    ENDED_NOT_EXECUTED,/* the payload could not be executed: failure, exit_code 126 or 127 */
-    ENDED_FAILED,      /* berm could not do its work: failure */
+    ENDED_EXITED,       /* the first process exited by itself: exit_code */
+    ENDED_SIGNALLED,    /* it died of a signal that berm did not send: exit_signal */
+    ENDED_LIMIT,        /* stopped at `limit` */
+    ENDED_INTERRUPTED,  /* stopped because berm was asked to: interrupt_signal, 0 for cancel_fd */
+    ENDED_NOT_EXECUTED, /* the payload could not be executed: failure, exit_code 126 or 127 */
+    ENDED_FAILED,       /* berm could not do its work: failure */
 };
 
 enum { SAMPLE_COUNT = 64, DESCENDANT_COUNT = 256, SURVIVOR_COUNT = 32, STOP_SIGNAL_COUNT = 16 };
@@ -135,63 +136,65 @@ struct supervise_descendant { /* EV-4; no command line, paths or environment: EV
     int64_t first_seen_ms;
     int64_t last_seen_ms;
     int64_t peak_rss_bytes;
-    int64_t peak_pss_bytes;  /* -1: never read */
+    int64_t peak_pss_bytes; /* -1: never read */
     int64_t peak_threads;
-    int64_t peak_fds;        /* -1: never read */
+    int64_t peak_fds; /* -1: never read */
     int64_t cpu_user_ms;
     int64_t cpu_system_ms;
-    int64_t read_bytes;      /* storage I/O; -1: never read */
+    int64_t read_bytes; /* storage I/O; -1: never read */
     int64_t written_bytes;
-    char state;              /* as last seen */
-    uint8_t missed;          /* MISSED_* */
-    bool before_stop;        /* was alive when the stop began */
-    bool ended;              /* gone at the end */
+    char state;       /* as last seen */
+    uint8_t missed;   /* MISSED_* */
+    bool before_stop; /* was alive when the stop began */
+    bool ended;       /* gone at the end */
 };
 
 struct supervise_survivor {
     pid_t pid;
     uint64_t start_ticks;
-    int sys;        /* errno of the last signal to it, 0: signalled and still there */
-    char name[16];  /* untrusted text */
+    int sys;       /* errno of the last signal to it, 0: signalled and still there */
+    char name[16]; /* untrusted text */
 };
 
 struct supervise_stream {
-    int64_t bytes;         /* read from the payload, exact */
-    int64_t passed_bytes;  /* written onward; less than bytes when the reader went away */
+    int64_t bytes;        /* read from the payload, exact */
+    int64_t passed_bytes; /* written onward; less than bytes when the reader went away */
     int64_t kept_bytes;
-    int64_t tail_start;    /* offset of the window's first byte in the whole stream */
+    int64_t tail_start; /* offset of the window's first byte in the whole stream */
     uint32_t tail_length;
-    int pass_error;        /* errno that ended passing on (EPIPE: the reader left), 0: none */
-    bool held_open;        /* somebody outside the tree still held it at the end */
+    int pass_error; /* errno that ended passing on (EPIPE: the reader left), 0: none */
+    bool held_open; /* somebody outside the tree still held it at the end */
     char tail[TAIL_WINDOW_BYTES];
 };
 
-struct proof_tree_empty;  /* waitid said: no child left, after the last was reaped */
+struct proof_tree_empty; /* waitid said: no child left, after the last was reaped */
 
 struct supervise_ending {
     enum supervise_how how;
     enum supervise_limit limit;
-    int64_t limit_value;       /* what the limit was */
-    int64_t limit_seen;        /* what was seen against it */
+    int64_t limit_value; /* what the limit was */
+    int64_t limit_seen;  /* what was seen against it */
     int exit_code;
     int exit_signal;
     int interrupt_signal;
     struct err failure;
-    bool launched;             /* the payload was executed */
+    bool launched;  /* the payload was executed */
+    bool oom_first; /* the host's out-of-memory killer was told to take it first */
     pid_t leader_pid;
     uint64_t leader_start_ticks;
 
-    int stop_signals[STOP_SIGNAL_COUNT]; /* signals that were sent to the tree, in order, once each */
+    int stop_signals
+        [STOP_SIGNAL_COUNT]; /* signals that were sent to the tree, in order, once each */
     int stop_signal_count;
-    int64_t stragglers;        /* descendants still alive when the leader had exited by itself */
+    int64_t stragglers; /* descendants still alive when the leader had exited by itself */
 
-    int64_t created_ns;        /* monotonic: before creation, release, leader's end, tree empty */
+    int64_t created_ns; /* monotonic: before creation, release, leader's end, tree empty */
     int64_t released_ns;
     int64_t exited_ns;
     int64_t finished_ns;
-    int64_t suspended_ns;      /* the machine slept, within the run */
+    int64_t suspended_ns; /* the machine slept, within the run */
 
-    int64_t cpu_user_ns;       /* of all that was reaped */
+    int64_t cpu_user_ns; /* of all that was reaped */
     int64_t cpu_system_ns;
     int64_t largest_rss_bytes; /* of one process, by the kernel's own high-water mark */
     int64_t peak_rss_bytes;    /* of the tree, sampled; never below largest_rss_bytes */
@@ -203,7 +206,7 @@ struct supervise_ending {
     int sample_count;
     struct supervise_descendant descendants[DESCENDANT_COUNT];
     int descendant_count;
-    int64_t descendant_total;  /* seen in all; more than count: the rest was not kept */
+    int64_t descendant_total; /* seen in all; more than count: the rest was not kept */
 
     struct supervise_stream stream[STREAM_COUNT];
 

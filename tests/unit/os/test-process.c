@@ -188,7 +188,8 @@ static void leave_an_orphan_behind(void)
 {
     struct fd pidfd = {0};
     pid_t middle = 0;
-    if (os_become_subreaper() < 0 || (middle = os_clone_child(&pidfd)) < 0) {
+    if (os_set_subreaper(true) < 0 || os_is_subreaper() != 1 ||
+        (middle = os_clone_child(&pidfd)) < 0) {
         os_exit(1);
     }
     if (middle == 0) {

@@ -1,0 +1,87 @@
+/* broker-priv.h
+ *
+ * One run, while it lives: what the files of this folder share.
+ *
+ *   supervise.c   supervise_run(): prepare, create, release, run the loop, conclude
+ *   loop.c        waits and dispatches; decides nothing
+ *   decide.c      what an event means for the ending; feeds the stop table, performs its actions
+ *   observe.c     one look at the tree: samples, peaks, limits that are sampled
+ *
+ * Rule of endings: what was seen first wins and stays, with one exception. The output limit and the
+ * kept output are exact, and how much of a stream is read at which moment is berm's choice, not the
+ * payload's: they hold also when the first process had already exited by itself.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pace-priv.h"
+#include "proof-priv.h"
+#include "spawn-priv.h"
+#include "stop-priv.h"
+#include "streams-priv.h"
+#include "supervise.h"
+#include "tree-priv.h"
+#include "watch-priv.h"
+
+struct broker {
+    const struct supervise_request *request;
+    struct supervise_ending *ending;
+    const struct os_clock *clock;
+    struct err *err;
+
+    struct fd epoll;
+    struct spawn spawn;
+    struct tree tree;
+    struct streams streams;
+    struct reaper reaper;
+    struct pace pace;
+
+    enum stop_state state;
+    bool decided;         /* the ending says how; only an exact limit may change it */
+    bool own_end;         /* the first process ended by itself before anybody asked */
+    const char *stopping; /* why, in a word, for a live display */
+    bool failure_heard;   /* the gate has executed, or said why not */
+    bool cancel_watched;
+    bool leader_watched;
+    bool hurried;      /* the onward reader's last deadline is set */
+    int wait_failures; /* in a row */
+
+    int64_t setup_until_ns; /* INT64_MAX: none, like all of these */
+    int64_t payload_until_ns;
+    int64_t grace_until_ns;
+    int64_t kill_until_ns;
+    int64_t round_at_ns;    /* the next round of SIGKILL */
+    int64_t look_at_ns;     /* the next look at the tree */
+    int64_t drain_until_ns; /* a slow reader onward is waited for no longer than this */
+    int detail_cursor;
+    int64_t suspended_at_start_ns;
+};
+
+int64_t broker_now(const struct broker *broker);
+int64_t broker_elapsed_ms(const struct broker *broker);
+
+/* decide.c */
+void decide_limit(struct broker *broker, enum supervise_limit limit, int64_t value, int64_t seen);
+void decide_interrupt(struct broker *broker, int signal); /* 0: the caller's cancel_fd */
+/* berm could not do its work: sys is an errno of either sign. */
+void decide_failure(struct broker *broker, int sys, const char *what);
+void decide_broken(struct broker *broker, const struct err *failure); /* the same, already said */
+void decide_gate_failure(struct broker *broker, const struct gate_failure *failure);
+void decide_heard(struct broker *broker); /* the gate's pipe is readable, or the gate is gone */
+void decide_released(struct broker *broker);
+void decide_reap(struct broker *broker);      /* after anything that may have ended a process */
+void decide_deadlines(struct broker *broker); /* whatever is due by now */
+void decide_streams(struct broker *broker);   /* after reading: the exact limits */
+void decide_stop_tree(struct broker *broker, int signal); /* SIGSTOP or SIGCONT to the tree */
+void decide_kill(struct broker *broker);
+void decide_give_up(struct broker *broker);
+bool decide_is_over(const struct broker *broker);
+
+/* observe.c */
+void observe_look(struct broker *broker); /* sample now, plan the next look */
+
+/* loop.c */
+int loop_watch(struct broker *broker, struct err *err) must_check;
+void loop_run(struct broker *broker);

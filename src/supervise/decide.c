@@ -1,0 +1,396 @@
+/* What events mean for the ending, and the actions that the stop table asks for. */
+#include "broker-priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "event.h"
+#include "process.h"
+
+enum {
+    STOP_PASSES = 16, /* SIGSTOP until a pass finds nothing new, at most so often */
+    ROUND_MS = 10,    /* between two rounds of SIGKILL */
+    DRAIN_AFTER_DEADLINE_MS = 1000,
+};
+
+static const struct {
+    int signal;
+    const char *name;
+} signal_names[] = {
+    {SIGINT, "SIGINT"}, {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGQUIT, "SIGQUIT"}};
+
+static const char *interrupt_name(int signal)
+{
+    for (size_t i = 0; i < countof(signal_names); i++) {
+        if (signal_names[i].signal == signal) {
+            return signal_names[i].name;
+        }
+    }
+    return "cancelled";
+}
+
+static void note_signal(struct supervise_ending *ending, int signal)
+{
+    for (int i = 0; i < ending->stop_signal_count; i++) {
+        if (ending->stop_signals[i] == signal) {
+            return;
+        }
+    }
+    if (ending->stop_signal_count < STOP_SIGNAL_COUNT) {
+        ending->stop_signals[ending->stop_signal_count++] = signal;
+    }
+}
+
+/* Once, when the first signal to end the tree is about to be sent. */
+static void note_before_stop(struct broker *broker)
+{
+    if (broker->ending->stop_signal_count > 0) {
+        return;
+    }
+    for (int i = 0; i < broker->tree.member_limit; i++) {
+        const struct member *member = &broker->tree.members[i];
+        if (member_alive(member) && member->record >= 0) {
+            broker->ending->descendants[member->record].before_stop = true;
+        }
+    }
+    if (broker->own_end) {
+        broker->ending->stragglers = tree_count_alive(&broker->tree) + broker->tree.extra.processes;
+    }
+}
+
+static void look(struct broker *broker)
+{
+    /* A pass that fails leaves what was known; the signals go out all the same. */
+    (void)!tree_look(&broker->tree, broker_elapsed_ms(broker));
+}
+
+static void terminate(struct broker *broker)
+{
+    look(broker);
+    note_before_stop(broker);
+    if (tree_signal_all(&broker->tree, SIGTERM) > 0) {
+        note_signal(broker->ending, SIGTERM);
+    }
+    /* A stopped process takes its SIGTERM only when it goes on (T5). */
+    if (tree_signal_all(&broker->tree, SIGCONT) > 0) {
+        note_signal(broker->ending, SIGCONT);
+    }
+    broker->grace_until_ns = broker_now(broker) + broker->request->limits.grace_ns;
+}
+
+/* Everybody is stopped before anybody is killed, so that nobody can fork on while we list (T4). */
+static void kill_round(struct broker *broker)
+{
+    struct tree *tree = &broker->tree;
+    int alive = 0;
+    for (int pass = 0; pass < STOP_PASSES; pass++) {
+        look(broker);
+        note_before_stop(broker);
+        if (tree_stop_new(tree) > 0) {
+            note_signal(broker->ending, SIGSTOP);
+        } else if (pass > 0) {
+            break;
+        }
+    }
+    alive = tree_count_alive(tree);
+    int reached = tree_signal_all(tree, SIGKILL);
+    if (!broker->reaper.leader_gone && fd_is_open(&broker->spawn.pidfd)) {
+        reached += os_pidfd_signal(fd_num(&broker->spawn.pidfd), SIGKILL) == 0;
+    }
+    if (reached > 0) {
+        note_signal(broker->ending, SIGKILL);
+    }
+    if (alive == 0) {
+        tree_forget(tree); /* a child is left and nobody was found: read everybody again */
+    }
+    broker->round_at_ns = broker_now(broker) + ROUND_MS * NS_PER_MS;
+}
+
+/* How long a slow reader onward is waited for, once the tree is no more. */
+static void plan_drain(struct broker *broker)
+{
+    int64_t now_ns = broker_now(broker);
+    bool hurry = broker->ending->how == ENDED_INTERRUPTED || broker->ending->how == ENDED_FAILED;
+    if (hurry || broker->payload_until_ns < now_ns + DRAIN_AFTER_DEADLINE_MS * NS_PER_MS) {
+        broker->drain_until_ns = now_ns + DRAIN_AFTER_DEADLINE_MS * NS_PER_MS;
+    } else {
+        broker->drain_until_ns = broker->payload_until_ns;
+    }
+}
+
+static void conclude(struct broker *broker)
+{
+    broker->ending->finished_ns = broker_now(broker);
+    plan_drain(broker);
+    int result = streams_conclude(&broker->streams);
+    if (result < 0) {
+        decide_failure(broker, result, "cannot learn what is left in a pipe");
+    }
+}
+
+static void name_survivors(struct broker *broker)
+{
+    struct supervise_ending *ending = broker->ending;
+    look(broker);
+    ending->survivor_count = 0;
+    for (int i = 0; i < broker->tree.member_limit; i++) {
+        const struct member *member = &broker->tree.members[i];
+        if (member->pid == 0 || ending->survivor_count == SURVIVOR_COUNT) {
+            continue;
+        }
+        struct supervise_survivor *survivor = &ending->survivors[ending->survivor_count++];
+        *survivor = (struct supervise_survivor){
+            .pid = member->pid, .start_ticks = member->start_ticks, .sys = member->signal_error};
+        memcpy(survivor->name, member->stat.name, sizeof survivor->name);
+    }
+}
+
+static void feed(struct broker *broker, enum stop_event event)
+{
+    if (event == EVENT_STOP && broker->request->limits.grace_ns <= 0) {
+        event = EVENT_KILL;
+    }
+    struct stop_step step = stop_next(broker->state, event);
+    broker->state = step.next;
+    switch (step.action) {
+    case ACTION_TERMINATE:
+        terminate(broker);
+        break;
+    case ACTION_KILL:
+        broker->kill_until_ns = broker_now(broker) + broker->request->limits.kill_budget_ns;
+        kill_round(broker);
+        break;
+    case ACTION_GIVE_UP:
+        name_survivors(broker);
+        conclude(broker);
+        break;
+    case ACTION_CONCLUDE:
+        broker->ending->survivor_count = 0;
+        conclude(broker);
+        break;
+    case ACTION_NONE:
+    default:
+        break;
+    }
+}
+
+static bool settle_on(struct broker *broker, enum supervise_how how, const char *stopping)
+{
+    if (broker->decided) {
+        return false;
+    }
+    broker->decided = true;
+    broker->ending->how = how;
+    broker->stopping = stopping;
+    return true;
+}
+
+void decide_limit(struct broker *broker, enum supervise_limit limit, int64_t value, int64_t seen)
+{
+    struct supervise_ending *ending = broker->ending;
+    bool exact = limit == LIMIT_OUTPUT || limit == LIMIT_OUTPUT_IO;
+    if (exact && broker->own_end && ending->how != ENDED_LIMIT) {
+        broker->decided = false;
+    }
+    if (settle_on(broker, ENDED_LIMIT, supervise_limit_name(limit))) {
+        ending->limit = limit;
+        ending->limit_value = value;
+        ending->limit_seen = seen;
+        feed(broker, EVENT_STOP);
+    }
+}
+
+void decide_interrupt(struct broker *broker, int signal)
+{
+    if (settle_on(broker, ENDED_INTERRUPTED, interrupt_name(signal))) {
+        broker->ending->interrupt_signal = signal;
+        feed(broker, EVENT_STOP);
+        return;
+    }
+    if (broker->state == STOP_EMPTY || broker->state == STOP_GIVEN_UP) {
+        streams_drop(&broker->streams, EINTR);
+    } else if (signal == SIGINT || signal == SIGTERM) {
+        feed(broker, EVENT_KILL); /* it is being ended already, and somebody cannot wait */
+    }
+}
+
+void decide_broken(struct broker *broker, const struct err *failure)
+{
+    if (settle_on(broker, ENDED_FAILED, "failure")) {
+        broker->ending->failure = *failure;
+        feed(broker, EVENT_STOP);
+    }
+}
+
+void decide_failure(struct broker *broker, int sys, const char *what)
+{
+    struct err failure = {0};
+    (void)err_sys(&failure, sys, "%s", what);
+    decide_broken(broker, &failure);
+}
+
+void decide_gate_failure(struct broker *broker, const struct gate_failure *failure)
+{
+    struct supervise_ending *ending = broker->ending;
+    if (settle_on(broker, failure->execution ? ENDED_NOT_EXECUTED : ENDED_FAILED, "failure")) {
+        ending->failure = failure->err;
+        ending->exit_code = !failure->execution ? 0 : failure->err.sys == ENOENT ? 127 : 126;
+    }
+}
+
+void decide_heard(struct broker *broker)
+{
+    struct gate_failure failure;
+    if (broker->failure_heard || !fd_is_open(&broker->spawn.failure)) {
+        return;
+    }
+    switch (spawn_heard(&broker->spawn, &failure)) {
+    case SPAWN_EXECUTED:
+        broker->ending->launched = true;
+        break;
+    case SPAWN_FAILED:
+        decide_gate_failure(broker, &failure);
+        break;
+    case SPAWN_NOTHING_YET:
+    default:
+        return;
+    }
+    broker->failure_heard = true;
+    (void)!os_epoll_remove(fd_num(&broker->epoll), fd_num(&broker->spawn.failure));
+    fd_close(&broker->spawn.failure);
+}
+
+static void leader_ended(struct broker *broker)
+{
+    struct supervise_ending *ending = broker->ending;
+    ending->exited_ns = broker_now(broker);
+    decide_heard(broker);
+    if (broker->reaper.leader_not_executed) {
+        /* The pipe closed without a word because the gate died, not because it executed. */
+        ending->launched = false;
+        if (!broker->decided) {
+            decide_failure(broker, ECHILD, "the first process ended before it executed anything");
+        }
+    }
+    bool signalled = broker->reaper.exit_signal != 0;
+    if (settle_on(broker, signalled ? ENDED_SIGNALLED : ENDED_EXITED, NULL)) {
+        broker->own_end = true;
+    }
+    if (ending->how != ENDED_NOT_EXECUTED) {
+        ending->exit_code = broker->reaper.exit_code;
+        ending->exit_signal = broker->reaper.exit_signal;
+    }
+    if (broker->leader_watched) {
+        (void)!os_epoll_remove(fd_num(&broker->epoll), fd_num(&broker->spawn.pidfd));
+        broker->leader_watched = false;
+    }
+}
+
+void decide_reap(struct broker *broker)
+{
+    int result = 0;
+    bool was_there = !broker->reaper.leader_gone;
+    const struct proof_tree_empty *proof =
+        proof_reap(&broker->reaper, broker_elapsed_ms(broker), &result);
+    bool leader_went = was_there && broker->reaper.leader_gone;
+    if (leader_went) {
+        leader_ended(broker);
+    }
+    if (proof) {
+        broker->ending->tree_empty = proof;
+        feed(broker, EVENT_EMPTY);
+    } else if (leader_went) {
+        feed(broker, EVENT_LEADER_GONE);
+    }
+    if (result < 0) {
+        decide_failure(broker, result, "cannot wait for the payload's processes");
+    }
+}
+
+void decide_released(struct broker *broker)
+{
+    feed(broker, EVENT_RELEASED);
+}
+
+void decide_deadlines(struct broker *broker)
+{
+    const struct supervise_limits *limits = &broker->request->limits;
+    int64_t now_ns = broker_now(broker);
+    int64_t since_ns = limits->one_deadline || broker->state == STOP_GATED
+                           ? broker->ending->created_ns
+                           : broker->ending->released_ns;
+    switch (broker->state) {
+    case STOP_GATED:
+    case STOP_RUNNING:
+        if (!broker->failure_heard && now_ns >= broker->setup_until_ns) {
+            decide_limit(broker, LIMIT_SETUP, limits->setup_timeout_ns,
+                         now_ns - broker->ending->created_ns);
+        } else if (now_ns >= broker->payload_until_ns) {
+            decide_limit(broker, LIMIT_TIMEOUT, limits->timeout_ns, now_ns - since_ns);
+        }
+        break;
+    case STOP_TERMINATING:
+        if (now_ns >= broker->grace_until_ns) {
+            feed(broker, EVENT_GRACE_OVER);
+        }
+        break;
+    case STOP_KILLING:
+        if (now_ns >= broker->kill_until_ns) {
+            feed(broker, EVENT_BUDGET_OVER);
+        } else if (now_ns >= broker->round_at_ns) {
+            kill_round(broker);
+        }
+        break;
+    case STOP_EMPTY:
+    case STOP_GIVEN_UP:
+        if (now_ns >= broker->drain_until_ns) {
+            streams_drop(&broker->streams, ETIMEDOUT);
+        }
+        break;
+    case STOP_STATE_COUNT:
+    default:
+        BUG("a state that does not exist");
+    }
+}
+
+void decide_streams(struct broker *broker)
+{
+    const struct streams *streams = &broker->streams;
+    if (streams->keep_error < 0 && broker->ending->how != ENDED_LIMIT) {
+        struct err failure = {0};
+        (void)err_sys(&failure, streams->keep_error, "cannot keep the output");
+        decide_limit(broker, LIMIT_OUTPUT_IO, 0, 0);
+        if (broker->ending->limit == LIMIT_OUTPUT_IO) {
+            broker->ending->failure = failure;
+        }
+    }
+    if (streams->over_limit) {
+        decide_limit(broker, LIMIT_OUTPUT, streams->output_limit, streams->total_bytes);
+    }
+}
+
+void decide_stop_tree(struct broker *broker, int signal)
+{
+    if (broker->state == STOP_RUNNING || broker->state == STOP_TERMINATING) {
+        look(broker);
+        (void)tree_signal_all(&broker->tree, signal);
+    }
+}
+
+void decide_kill(struct broker *broker)
+{
+    feed(broker, EVENT_KILL);
+}
+
+void decide_give_up(struct broker *broker)
+{
+    feed(broker, EVENT_KILL);
+    feed(broker, EVENT_BUDGET_OVER);
+}
+
+bool decide_is_over(const struct broker *broker)
+{
+    return (broker->state == STOP_EMPTY || broker->state == STOP_GIVEN_UP) &&
+           streams_over(&broker->streams);
+}

@@ -1,0 +1,143 @@
+#include "detail-priv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "process.h"
+
+enum {
+    PSS_PAGES_MAX = 16384,
+    FILE_READS_MAX = 16, /* some 2700 descriptors; a count that ends there is a lower bound */
+};
+
+/* The number behind "\nname" in a proc file of one "name: number" a line; -1: not there. */
+static int64_t number_after(const char *text, const char *name)
+{
+    const char *line = strstr(text, name);
+    return line ? strtoll(line + strlen(name), NULL, 10) : -1;
+}
+
+static ssize_t read_of(const struct tree *tree, pid_t pid, const char *name, char *text,
+                       size_t size)
+{
+    char path[48];
+    (void)snprintf(path, sizeof path, "%d/%s", pid, name);
+    return os_read_small(fd_num(&tree->proc_dir), path, text, size);
+}
+
+static void raise_to(int64_t *peak, int64_t value)
+{
+    if (value > *peak) {
+        *peak = value;
+    }
+}
+
+/* Entries of a folder of proc, as far as a few reads show them. */
+static int64_t count_entries(const struct tree *tree, const char *path)
+{
+    with_fd folder = fd_adopt(os_openat(fd_num(&tree->proc_dir), path, O_RDONLY | O_DIRECTORY, 0));
+    if (!fd_is_open(&folder)) {
+        return -1;
+    }
+    int64_t count = -2; /* "." and ".." */
+    for (int reads = 0; reads < FILE_READS_MAX; reads++) {
+        char entries[4096];
+        ssize_t got = os_getdents(fd_num(&folder), entries, sizeof entries);
+        for (ssize_t at = 0; at < got; count++) {
+            at += ((const struct dirent64 *)(const void *)(entries + at))->d_reclen;
+        }
+        if (got <= 0) {
+            return got < 0 ? -1 : count;
+        }
+    }
+    return count;
+}
+
+/* Linux 6.2 and later give the count as the size of the folder. */
+static int64_t count_files(const struct tree *tree, pid_t pid)
+{
+    char path[32];
+    struct stat stat;
+    (void)snprintf(path, sizeof path, "%d/fd", pid);
+    if (os_stat_entry(fd_num(&tree->proc_dir), path, &stat) == 0 && stat.st_size > 0) {
+        return stat.st_size;
+    }
+    return count_entries(tree, path);
+}
+
+static void read_one(const struct tree *tree, const struct member *member,
+                     struct supervise_descendant *record)
+{
+    char text[2048];
+    int64_t files = count_files(tree, member->pid);
+    raise_to(&record->peak_fds, files);
+    record->missed |= files < 0 ? MISSED_FDS : 0;
+
+    if (read_of(tree, member->pid, "io", text, sizeof text) > 0) {
+        record->read_bytes = number_after(text, "\nread_bytes:");
+        record->written_bytes = number_after(text, "\nwrite_bytes:");
+    } else {
+        record->missed |= MISSED_IO;
+    }
+    if (member->stat.rss_pages > PSS_PAGES_MAX) {
+        record->missed |= MISSED_PSS | MISSED_BUDGET;
+    } else if (read_of(tree, member->pid, "smaps_rollup", text, sizeof text) > 0) {
+        int64_t kib = number_after(text, "\nPss:");
+        raise_to(&record->peak_pss_bytes, kib < 0 ? -1 : kib * 1024);
+    } else {
+        record->missed |= MISSED_PSS;
+    }
+}
+
+void detail_read(struct tree *tree, const struct os_clock *clock, int64_t budget_ns, int *cursor)
+{
+    int64_t end = clock->monotonic_ns() + budget_ns;
+    for (int i = 0; i < tree->member_limit; i++) {
+        int place = *cursor = (*cursor + 1) % tree->member_limit;
+        const struct member *member = &tree->members[place];
+        if (member_alive(member) && member->record >= 0) {
+            read_one(tree, member, &tree->ending->descendants[member->record]);
+            if (clock->monotonic_ns() >= end) {
+                return;
+            }
+        }
+    }
+}
+
+uint64_t detail_thread_rss(const struct tree *tree, pid_t pid)
+{
+    char path[32];
+    (void)snprintf(path, sizeof path, "%d/task", pid);
+    with_fd tasks = fd_adopt(os_openat(fd_num(&tree->proc_dir), path, O_RDONLY | O_DIRECTORY, 0));
+    char entries[1024];
+    ssize_t got = fd_is_open(&tasks) ? os_getdents(fd_num(&tasks), entries, sizeof entries) : 0;
+    for (ssize_t at = 0; at < got;) {
+        const struct dirent64 *entry = (const void *)(entries + at);
+        at += entry->d_reclen;
+        char text[1024];
+        struct proc_stat stat;
+        (void)snprintf(path, sizeof path, "%.12s/stat", entry->d_name);
+        ssize_t length =
+            entry->d_name[0] == '.' ? -1 : os_read_small(fd_num(&tasks), path, text, sizeof text);
+        if (length > 0 && proc_stat_parse(text, (size_t)length, &stat) == 0 && stat.rss_pages > 0) {
+            return stat.rss_pages;
+        }
+    }
+    return 0;
+}
+
+int64_t detail_host_available(const struct tree *tree)
+{
+    char text[512]; /* the third line of the file */
+    ssize_t length = os_read_small(fd_num(&tree->proc_dir), "meminfo", text, sizeof text);
+    if (length < 0) {
+        return length;
+    }
+    int64_t kib = number_after(text, "\nMemAvailable:");
+    return kib < 0 ? -ENODATA : kib * 1024;
+}

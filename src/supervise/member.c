@@ -1,0 +1,229 @@
+/* Members of the tree: places, records, signals. */
+#include "detail-priv.h"
+#include "tree-priv.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "process.h"
+
+bool stat_alive(const struct proc_stat *stat)
+{
+    /* A first thread that has exited shows Z while the others run on. */
+    return (stat->state != 'Z' && stat->state != 'X') || stat->threads > 1;
+}
+
+bool member_alive(const struct member *member)
+{
+    return member->pid > 0 && stat_alive(&member->stat);
+}
+
+/* A place among the records: a new one, or that of the smallest process that has ended. */
+static int new_record(struct supervise_ending *ending)
+{
+    if (ending->descendant_count < DESCENDANT_COUNT) {
+        return ending->descendant_count++;
+    }
+    int smallest = -1;
+    for (int i = 1; i < DESCENDANT_COUNT; i++) { /* the leader's stays */
+        const struct supervise_descendant *record = &ending->descendants[i];
+        if (record->ended && (smallest < 0 || record->peak_rss_bytes <
+                                                  ending->descendants[smallest].peak_rss_bytes)) {
+            smallest = i;
+        }
+    }
+    return smallest;
+}
+
+struct member *member_new(struct tree *tree, const struct proc_stat *stat, int64_t now_ms)
+{
+    int place = 0;
+    while (place < tree->member_limit && tree->members[place].pid > 0) {
+        place++;
+    }
+    if (place == MEMBER_COUNT) {
+        return NULL;
+    }
+    if (place == tree->member_limit) {
+        tree->member_limit++;
+    }
+    struct member *member = &tree->members[place];
+    *member = (struct member){.pid = stat->pid, .start_ticks = stat->start_ticks};
+    tree->ending->descendant_total++;
+    member->record = new_record(tree->ending);
+    if (member->record >= 0) {
+        tree->ending->descendants[member->record] = (struct supervise_descendant){
+            .pid = stat->pid,
+            .start_ticks = stat->start_ticks,
+            .first_seen_ms = now_ms,
+            .peak_pss_bytes = -1,
+            .peak_fds = -1,
+            .read_bytes = -1,
+            .written_bytes = -1,
+        };
+    }
+    member_update(tree, member, stat, now_ms);
+    if (tree->files_left > 0 && member_alive(member)) {
+        member->stat_file = fd_adopt(os_proc_stat_open(stat->pid));
+        struct proc_stat again;
+        /* Opened by number: keep it only if it names the process that was read. */
+        if (fd_is_open(&member->stat_file)) {
+            tree->files_left--;
+            if (os_proc_stat_read(fd_num(&member->stat_file), &again) < 0 ||
+                again.start_ticks != member->start_ticks) {
+                member_gone(tree, member);
+                return NULL;
+            }
+        }
+    }
+    return member;
+}
+
+static void drop_file(struct tree *tree, struct member *member)
+{
+    if (fd_is_open(&member->stat_file)) {
+        fd_close(&member->stat_file);
+        tree->files_left++;
+    }
+}
+
+static void raise_to(int64_t *peak, int64_t value)
+{
+    if (value > *peak) {
+        *peak = value;
+    }
+}
+
+void member_update(struct tree *tree, struct member *member, const struct proc_stat *stat,
+                   int64_t now_ms)
+{
+    member->stat = *stat;
+    if (stat->state == 'Z' && stat->threads > 1) {
+        member->stat.rss_pages = detail_thread_rss(tree, member->pid);
+    }
+    member->seen = true;
+    member->fresh = true;
+    if (!member_alive(member)) {
+        drop_file(tree, member); /* nothing but its end will change any more */
+    }
+    if (member->record < 0) {
+        return;
+    }
+    struct supervise_descendant *record = &tree->ending->descendants[member->record];
+    record->parent = stat->parent;
+    record->state = stat->state;
+    record->last_seen_ms = now_ms;
+    record->cpu_user_ms = (int64_t)stat->user_ticks * tree->ms_per_tick;
+    record->cpu_system_ms = (int64_t)stat->system_ticks * tree->ms_per_tick;
+    raise_to(&record->peak_rss_bytes, (int64_t)member->stat.rss_pages * tree->page_bytes);
+    raise_to(&record->peak_threads, (int64_t)stat->threads);
+}
+
+void member_gone(struct tree *tree, struct member *member)
+{
+    drop_file(tree, member);
+    if (member->record >= 0) {
+        tree->ending->descendants[member->record].ended = true;
+    }
+    *member = (struct member){0};
+    while (tree->member_limit > 0 && tree->members[tree->member_limit - 1].pid == 0) {
+        tree->member_limit--;
+    }
+}
+
+struct member *tree_member(struct tree *tree, pid_t pid)
+{
+    for (int i = 0; i < tree->member_limit; i++) {
+        if (tree->members[i].pid == pid) {
+            return &tree->members[i];
+        }
+    }
+    return NULL;
+}
+
+/* The pidfd comes first; when the process of the record still exists afterwards, the number cannot
+ * have named another one in between. */
+static int open_verified(const struct member *member, struct fd *ret_pidfd)
+{
+    with_fd pidfd = fd_adopt(os_pidfd_open(member->pid));
+    if (!fd_is_open(&pidfd)) {
+        return fd_error(&pidfd);
+    }
+    struct proc_stat stat;
+    int result;
+    if (fd_is_open(&member->stat_file)) {
+        result = os_proc_stat_read(fd_num(&member->stat_file), &stat);
+    } else {
+        with_fd file = fd_adopt(os_proc_stat_open(member->pid));
+        if (!fd_is_open(&file)) {
+            return fd_error(&file);
+        }
+        result = os_proc_stat_read(fd_num(&file), &stat);
+        if (result == 0 && stat.start_ticks != member->start_ticks) {
+            result = -ESRCH;
+        }
+    }
+    if (result < 0) {
+        return result;
+    }
+    *ret_pidfd = fd_take(&pidfd);
+    return 0;
+}
+
+int member_signal(struct tree *tree, struct member *member, int signal)
+{
+    with_fd pidfd = {0};
+    int result = open_verified(member, &pidfd);
+    if (result == -EMFILE || result == -ENFILE) {
+        /* No descriptor left for the one thing that matters: give back what observation holds. */
+        for (int i = 0; i < tree->member_limit; i++) {
+            drop_file(tree, &tree->members[i]);
+        }
+        tree->files_left = 0;
+        result = open_verified(member, &pidfd);
+    }
+    if (result == 0) {
+        result = os_pidfd_signal(fd_num(&pidfd), signal);
+    }
+    member->signal_error = result < 0 && result != -ESRCH ? -result : 0;
+    return result;
+}
+
+int tree_signal_all(struct tree *tree, int signal)
+{
+    int reached = 0;
+    for (int i = 0; i < tree->member_limit; i++) {
+        struct member *member = &tree->members[i];
+        if (!member_alive(member)) {
+            continue;
+        }
+        int result = member_signal(tree, member, signal);
+        reached += result == 0;
+        if (result == -ESRCH) {
+            member_gone(tree, member);
+        }
+    }
+    return reached;
+}
+
+int tree_stop_new(struct tree *tree)
+{
+    int reached = 0;
+    for (int i = 0; i < tree->member_limit; i++) {
+        struct member *member = &tree->members[i];
+        if (member_alive(member) && !member->stopped) {
+            member->stopped = true;
+            reached += member_signal(tree, member, SIGSTOP) == 0;
+        }
+    }
+    return reached;
+}
+
+int tree_count_alive(const struct tree *tree)
+{
+    int alive = 0;
+    for (int i = 0; i < tree->member_limit; i++) {
+        alive += member_alive(&tree->members[i]);
+    }
+    return alive;
+}

@@ -1,0 +1,35 @@
+/* proof-priv.h
+ *
+ * The only place that reaps, and so the only one that can say that nothing is left.
+ *
+ * berm is a child subreaper: whoever loses its parent becomes berm's child or the child of a living
+ * process that already descends from it. So every living process of the tree has a living ancestor
+ * that is berm's child, and "waitid finds no child" (ECHILD) means that the tree is empty.
+ *
+ * When berm may have children that are not the payload's (tree-priv.h, Strangers) ECHILD may never
+ * come. Then this is looked for: nothing to reap, a pass over /proc in which every child of berm is
+ * known to be foreign, nothing to reap again. A process of the payload that moved through that pass
+ * unseen (by forking behind it and exiting) would have left a zombie to reap.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/resource.h>
+
+#include "err.h"
+#include "supervise.h"
+#include "tree-priv.h"
+
+struct reaper {
+    struct tree *tree;
+    struct supervise_ending *ending;
+    bool leader_gone;
+    bool leader_not_executed; /* the kernel says that it never executed anything */
+    int exit_code;            /* of the leader */
+    int exit_signal;
+    bool more; /* there may be more to reap at once */
+};
+
+/* Reap what has ended, at most a bounded number at once. Returns the proof, or NULL: something is
+ * left. *ret_result is 0 or -errno. */
+const struct proof_tree_empty *proof_reap(struct reaper *reaper, int64_t now_ms, int *ret_result);

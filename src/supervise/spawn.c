@@ -1,0 +1,114 @@
+#include "spawn-priv.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "file.h"
+#include "process.h"
+
+enum { FILES_WANTED = 1024 };
+
+/* Room for a stat file of every descendant; the payload gets the limit back as it was (D11). */
+static int raise_files(struct spawn *spawn)
+{
+    int result = os_getrlimit(RLIMIT_NOFILE, &spawn->files);
+    if (result < 0 || spawn->files.rlim_cur >= FILES_WANTED) {
+        return result;
+    }
+    struct rlimit raised = spawn->files;
+    raised.rlim_cur = raised.rlim_max < FILES_WANTED ? raised.rlim_max : FILES_WANTED;
+    result = os_setrlimit(RLIMIT_NOFILE, &raised);
+    spawn->raised_files = result == 0;
+    return result;
+}
+
+int spawn_prepare(struct spawn *spawn, struct err *err)
+{
+    int result = raise_files(spawn);
+    for (int i = 0; i < STREAM_COUNT && result == 0; i++) {
+        result = os_pipe(&spawn->output[i], &spawn->output_write[i]);
+    }
+    result = result < 0 ? result : os_pipe(&spawn->failure, &spawn->failure_write);
+    result = result < 0 ? result : os_pipe(&spawn->release_read, &spawn->release);
+    result = result < 0 ? result : os_set_nonblocking(fd_num(&spawn->failure), true);
+    return result < 0 ? err_sys(err, result, "cannot prepare the pipes of the payload") : 0;
+}
+
+int spawn_gate(struct spawn *spawn, const struct supervise_request *request, struct err *err)
+{
+    struct gate gate = {
+        .exec_fd = binding_exec_fd(request->binding),
+        .argv = binding_argv(request->binding),
+        .environment = request->environment,
+        .cwd_fd = request->cwd_fd,
+        .standard = {request->stdin_fd, fd_num(&spawn->output_write[STREAM_STDOUT]),
+                     fd_num(&spawn->output_write[STREAM_STDERR])},
+        .failure_fd = fd_num(&spawn->failure_write),
+        .release_fd = fd_num(&spawn->release_read),
+        .controller = os_getpid(),
+        .ignored = request->interrupts->caller_ignored | UINT64_C(1) << (SIGPIPE - 1),
+        .restore_files = spawn->raised_files,
+        .files = spawn->files,
+    };
+    pid_t pid = os_clone_child(&spawn->pidfd);
+    if (pid == 0) {
+        gate_main(&gate);
+    }
+    if (pid < 0) {
+        return err_sys(err, (int)pid, "cannot create a process");
+    }
+    spawn->pid = pid;
+    fd_close(&spawn->output_write[STREAM_STDOUT]);
+    fd_close(&spawn->output_write[STREAM_STDERR]);
+    fd_close(&spawn->failure_write);
+    fd_close(&spawn->release_read);
+    return 0;
+}
+
+int spawn_release(struct spawn *spawn)
+{
+    ssize_t written = os_write(fd_num(&spawn->release), "", 1);
+    fd_close(&spawn->release);
+    return written < 0 ? (int)written : 0;
+}
+
+enum spawn_word spawn_heard(struct spawn *spawn, struct gate_failure *ret_failure)
+{
+    struct gate_failure failure;
+    ssize_t got = os_read(fd_num(&spawn->failure), &failure, sizeof failure);
+    if (got == -EAGAIN) {
+        return SPAWN_NOTHING_YET;
+    }
+    if (got == (ssize_t)sizeof failure) {
+        failure.err.msg[sizeof failure.err.msg - 1] = '\0';
+        *ret_failure = failure;
+        return SPAWN_FAILED;
+    }
+    if (got == 0) {
+        return SPAWN_EXECUTED;
+    }
+    /* The pipe broke: not even the gate's word is to be had. */
+    *ret_failure = (struct gate_failure){0};
+    (void)err_sys(&ret_failure->err, got < 0 ? (int)got : EIO, "cannot hear the first process");
+    return SPAWN_FAILED;
+}
+
+void spawn_done(struct spawn *spawn)
+{
+    if (!spawn) {
+        return;
+    }
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        fd_close(&spawn->output[i]);
+        fd_close(&spawn->output_write[i]);
+    }
+    fd_close(&spawn->failure);
+    fd_close(&spawn->failure_write);
+    fd_close(&spawn->release);
+    fd_close(&spawn->release_read);
+    fd_close(&spawn->pidfd);
+    if (spawn->raised_files) {
+        (void)!os_setrlimit(RLIMIT_NOFILE, &spawn->files); /* ours is a little high, no more */
+    }
+    *spawn = (struct spawn){0};
+}

@@ -1,0 +1,241 @@
+#include "broker-priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "detail-priv.h"
+#include "event.h"
+#include "file.h"
+#include "memory.h"
+#include "process.h"
+
+enum { OOM_FIRST = 1000, OOM_NEARLY_FIRST = 999 };
+
+const char *supervise_limit_name(enum supervise_limit limit)
+{
+    static const char *const names[] = {
+#define X(enumerator, name) name,
+        SUPERVISE_LIMITS(X)
+#undef X
+    };
+    BUG_IF(limit >= LIMIT_COUNT);
+    return names[limit];
+}
+
+/* Signals go through pidfds or not at all. */
+static int check_host(struct err *err)
+{
+    with_fd self = fd_adopt(os_pidfd_open(os_getpid()));
+    int result = fd_is_open(&self) ? os_pidfd_signal(fd_num(&self), 0) : fd_error(&self);
+    if (result == -ENOSYS || result == -EPERM) {
+        return err_set(err, ERR_UNAVAILABLE,
+                       "this kernel gives no pidfds (Linux 5.3 and later, not filtered); without "
+                       "them a signal could reach a foreign process");
+    }
+    return result < 0 ? err_sys(err, result, "cannot make a pidfd") : 0;
+}
+
+/* Any descendant that loses its parent becomes our child. What was set is read back. */
+static int become_subreaper(struct err *err)
+{
+    int result = os_set_subreaper(true);
+    int holds = result < 0 ? result : os_is_subreaper();
+    if (holds < 0) {
+        return err_sys(err, holds, "cannot become a child subreaper");
+    }
+    return holds ? 0 : err_set(err, ERR_UNAVAILABLE, "the kernel did not make it a subreaper");
+}
+
+/* Whether there can be children of ours that are not the payload's: somebody else's orphans come
+ * to pid 1, and whoever executed berm may have had children. */
+static int look_for_strangers(struct broker *broker, struct err *err)
+{
+    siginfo_t info;
+    int result = os_waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL);
+    if (result < 0 && result != -ECHILD) {
+        return err_sys(err, result, "cannot look for children");
+    }
+    broker->tree.strangers = result == 0 || broker->tree.controller == 1;
+    return 0;
+}
+
+static int prepare(struct broker *broker, struct err *err)
+{
+    broker->epoll = fd_adopt(os_epoll_new());
+    if (!fd_is_open(&broker->epoll)) {
+        return err_sys(err, fd_error(&broker->epoll), "cannot make an event loop");
+    }
+    if (check_host(err) < 0 || spawn_prepare(&broker->spawn, err) < 0 ||
+        tree_init(&broker->tree, broker->ending, err) < 0 || become_subreaper(err) < 0 ||
+        look_for_strangers(broker, err) < 0) {
+        return -1;
+    }
+    streams_open(&broker->streams, broker->request, broker->ending, fd_num(&broker->epoll));
+    broker->reaper = (struct reaper){.tree = &broker->tree, .ending = broker->ending};
+    return 0;
+}
+
+/* The host's out-of-memory killer shall take the payload first. Not fatal: it is a courtesy. */
+static void mark_for_oom(struct broker *broker)
+{
+    char path[40];
+    char text[16];
+    pid_t pid = broker->spawn.pid;
+    (void)snprintf(path, sizeof path, "%d/oom_score_adj", pid);
+    ssize_t length = os_read_small(fd_num(&broker->tree.proc_dir), path, text, sizeof text);
+    /* Another value than our own, so that it tells the payload's processes from others. */
+    bool ours = length > 0 && strtol(text, NULL, 10) == OOM_FIRST;
+    int mark = ours ? OOM_NEARLY_FIRST : OOM_FIRST;
+    int digits = snprintf(text, sizeof text, "%d", mark);
+    with_fd file = fd_adopt(os_openat(fd_num(&broker->tree.proc_dir), path, O_WRONLY, 0));
+    if (length > 0 && fd_is_open(&file) &&
+        os_write(fd_num(&file), text, (size_t)digits) == digits) {
+        broker->tree.oom_mark = mark;
+        broker->ending->oom_first = true;
+    }
+}
+
+static int64_t deadline(int64_t from_ns, int64_t after_ns)
+{
+    return after_ns <= 0                    ? INT64_MAX
+           : after_ns > INT64_MAX - from_ns ? INT64_MAX
+                                            : from_ns + after_ns;
+}
+
+/* The gate exists from here on: no way out but through the loop. */
+static int adopt_gate(struct broker *broker, struct err *err)
+{
+    struct supervise_ending *ending = broker->ending;
+    struct proc_stat stat;
+    ending->leader_pid = broker->tree.leader.pid = broker->spawn.pid;
+    if (streams_adopt(&broker->streams, broker->spawn.output, err) < 0 ||
+        loop_watch(broker, err) < 0) {
+        return -1;
+    }
+    with_fd file = fd_adopt(os_proc_stat_open(broker->spawn.pid));
+    int result = fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), &stat) : fd_error(&file);
+    if (result == 0) {
+        struct proc_identity leader = {broker->spawn.pid, stat.start_ticks};
+        ending->leader_start_ticks = stat.start_ticks;
+        result = tree_survey(&broker->tree, leader, broker_elapsed_ms(broker));
+    }
+    if (result < 0) {
+        return err_sys(err, result, "cannot identify the first process");
+    }
+    mark_for_oom(broker);
+    return 0;
+}
+
+static bool is_cancelled(const struct supervise_request *request)
+{
+    return request->cancel_fd >= 0 && os_poll(request->cancel_fd, POLLIN, 0) > 0;
+}
+
+/* Nothing may be asked of us any more before the payload runs. */
+static void release(struct broker *broker)
+{
+    int signal = interrupts_pending(broker->request->interrupts);
+    if (signal > 0 || is_cancelled(broker->request)) {
+        decide_interrupt(broker, signal);
+    }
+    decide_deadlines(broker);
+    if (broker->state != STOP_GATED) {
+        return;
+    }
+    pace_start(&broker->pace, broker_now(broker), broker->request->limits.sample_ns);
+    observe_look(broker);
+    if (broker->state != STOP_GATED) {
+        return;
+    }
+    broker->ending->released_ns = broker_now(broker);
+    int result = spawn_release(&broker->spawn);
+    if (result < 0 && result != -EPIPE) { /* a gate that is gone has its say in the loop */
+        decide_failure(broker, result, "cannot release the first process");
+        return;
+    }
+    if (!broker->request->limits.one_deadline) {
+        broker->payload_until_ns =
+            deadline(broker->ending->released_ns, broker->request->limits.timeout_ns);
+    }
+    decide_released(broker);
+}
+
+static void finish(struct broker *broker)
+{
+    struct supervise_ending *ending = broker->ending;
+    const struct os_clock *clock = broker->clock;
+    ending->suspended_ns =
+        clock->boottime_ns() - clock->monotonic_ns() - broker->suspended_at_start_ns;
+    if (ending->peak_rss_bytes < ending->largest_rss_bytes) {
+        ending->peak_rss_bytes = ending->largest_rss_bytes;
+    }
+    for (int i = 0; i < ending->descendant_count && ending->tree_empty; i++) {
+        ending->descendants[i].ended = true;
+    }
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        tail_straighten(&ending->stream[i]);
+    }
+}
+
+static void broker_done(struct broker *broker)
+{
+    streams_done(&broker->streams);
+    spawn_done(&broker->spawn);
+    tree_done(&broker->tree);
+    fd_close(&broker->epoll);
+}
+
+static int run(struct broker *broker, struct err *err)
+{
+    const struct supervise_limits *limits = &broker->request->limits;
+    struct supervise_ending *ending = broker->ending;
+    struct err failure = {0};
+    if (prepare(broker, err) < 0) {
+        return -1;
+    }
+    ending->created_ns = broker_now(broker);
+    broker->suspended_at_start_ns = broker->clock->boottime_ns() - ending->created_ns;
+    broker->setup_until_ns = deadline(ending->created_ns, limits->setup_timeout_ns);
+    broker->payload_until_ns =
+        limits->one_deadline ? deadline(ending->created_ns, limits->timeout_ns) : INT64_MAX;
+    if (spawn_gate(&broker->spawn, broker->request, err) < 0) {
+        return -1;
+    }
+    memory_arm();
+    if (adopt_gate(broker, &failure) < 0) {
+        decide_broken(broker, &failure);
+    } else {
+        release(broker);
+    }
+    loop_run(broker);
+    memory_disarm();
+    finish(broker);
+    return 0;
+}
+
+int supervise_run(const struct supervise_request *request, struct supervise_ending **ret_ending,
+                  struct err *err)
+{
+    struct broker *broker = memory_new(sizeof *broker);
+    with_ending ending = memory_new(sizeof *ending);
+    ending->host_available_low_bytes = -1;
+    *broker = (struct broker){.request = request, .ending = ending, .clock = request->clock};
+    int was_subreaper = os_is_subreaper();
+    int result = run(broker, err);
+    broker_done(broker);
+    memory_free(broker);
+    if (was_subreaper == 0) {
+        (void)!os_set_subreaper(false); /* of no effect for whoever is our child already */
+    }
+    if (result == 0) {
+        *ret_ending = ending;
+        ending = NULL;
+    }
+    return result;
+}
+
+void supervise_ending_free(struct supervise_ending *ending)
+{
+    memory_free(ending);
+}

@@ -1,0 +1,148 @@
+/* tree-priv.h
+ *
+ * Who belongs to the payload: one pass over /proc finds the processes whose chain of parents leads
+ * to the leader, and those that lost their parent and became berm's children (subreaper).
+ *
+ * Calling sequence
+ *   tree_init(&tree, ...)       allocates everything that is ever needed
+ *   tree_survey(&tree, leader)  before the release: whoever is there and is not the leader is none
+ *                               of the payload's, without a look at it
+ *   tree_look(&tree, now)       a pass: new members found, gone members marked
+ *   tree_read(&tree, now)       the figures of every member, by one read each
+ *   tree_signal_all(&tree, sig) to every living member, each by its own verified pidfd
+ *
+ * A process that was seen is remembered by (pid, inode of its /proc entry), so that a pass costs one
+ * listing and one read for each process that is new. A member's /proc/PID/stat stays open: the
+ * descriptor names that very process, a reused pid answers ESRCH through it (T19).
+ *
+ * Strangers    normally every child of berm is the payload's. When berm itself is pid 1 of a
+ *              container, or was executed by a process that had children, others may be: such a
+ *              child is claimed by evidence (session of the leader, the oom_score_adj that only the
+ *              gate was given), known as foreign (it was there before, or is older than the leader),
+ *              or *unclaimed*: left alone, and while one lives emptiness is not proved.
+ * Limitations  a process that /proc does not show (hidepid with a set-uid program) is not found; the
+ *              proof of emptiness does not depend on it. Of more than MEMBER_COUNT processes at once
+ *              the rest is counted and waits for a free place before it is signalled.
+ * Source       proc(5), getdents64(2); entries of /proc come in ascending order of pid.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+#include "fd.h"
+#include "proc.h"
+#include "supervise.h"
+
+enum {
+    MEMBER_COUNT = 4096,
+    KNOWN_COUNT = 65536,
+    ARRIVAL_COUNT = 1024,
+    BYSTANDER_COUNT = 64,
+    KEPT_FILES = 400, /* stat files that are kept open at most */
+};
+
+struct member {
+    pid_t pid; /* 0: a free place */
+    uint64_t start_ticks;
+    struct fd stat_file; /* none: KEPT_FILES were open already, or it is a zombie */
+    bool seen;           /* by the last pass */
+    bool fresh;          /* its figures were read by the last pass */
+    bool stopped;        /* was sent SIGSTOP on the way to SIGKILL */
+    int signal_error;    /* errno of the last signal to it, 0: went well */
+    int record;          /* index into the ending's descendants, -1: not kept */
+    struct proc_stat stat;
+};
+
+/* One process as of a pass; slot >= 0 is a member, the others say why it is none. */
+enum {
+    SLOT_FOREIGN = -1,
+    SLOT_UNCLAIMED = -2,
+    SLOT_ARRIVAL = -3,   /* not judged yet */
+    SLOT_UNTRACKED = -4, /* the payload's, but there was no place; read again in the next pass */
+    SLOT_UNKNOWN = -5,   /* its parent was not seen; read again in the next pass */
+};
+struct known {
+    pid_t pid;
+    int slot;
+    uint64_t inode;
+};
+
+struct proc_identity {
+    pid_t pid;
+    uint64_t start_ticks;
+};
+
+struct tree_sums {
+    int64_t rss_bytes;
+    int64_t tasks;
+    int64_t processes;
+};
+
+enum tree_claim { CLAIM_PAYLOAD, CLAIM_FOREIGN, CLAIM_NONE };
+
+struct tree {
+    struct supervise_ending *ending; /* descendants are recorded there */
+    struct fd proc_dir;
+    pid_t controller;
+    struct proc_identity leader;
+    bool strangers; /* berm may have children that are not the payload's */
+    int oom_mark;   /* oom_score_adj that only the gate was given; OOM_MARK_NONE: none */
+    int64_t page_bytes;
+    int64_t ms_per_tick;
+
+    struct member *members;
+    int member_limit; /* places below it were used */
+    int files_left;   /* stat files that may still be kept open */
+    struct known *known;
+    size_t known_count;
+    struct proc_identity bystanders[BYSTANDER_COUNT]; /* berm's children from before */
+    int bystander_count;
+
+    /* of the pass that runs */
+    struct known *next;
+    size_t next_count;
+    struct arrival {
+        struct proc_stat stat;
+        size_t place; /* in next */
+    } * arrivals;
+    size_t arrival_count;
+    char *entries;
+    bool surveying;
+
+    /* what the last pass saw */
+    int found;              /* new members */
+    int unclaimed;          /* alive */
+    struct tree_sums extra; /* of payload processes that found no place */
+};
+
+enum { OOM_MARK_NONE = -2000 };
+
+int tree_init(struct tree *tree, struct supervise_ending *ending, struct err *err) must_check;
+int tree_survey(struct tree *tree, struct proc_identity leader, int64_t now_ms) must_check;
+int tree_look(struct tree *tree, int64_t now_ms) must_check; /* -errno: /proc cannot be listed */
+void tree_read(struct tree *tree, int64_t now_ms, struct tree_sums *ret_sums);
+/* Forget who is foreign: the next pass reads everybody again. */
+void tree_forget(struct tree *tree);
+void tree_done(struct tree *tree);
+
+/* member.c */
+/* A place for a process that was just read, or NULL when there is none. */
+struct member *member_new(struct tree *tree, const struct proc_stat *stat, int64_t now_ms);
+/* Take over what a stat file says. */
+void member_update(struct tree *tree, struct member *member, const struct proc_stat *stat,
+                   int64_t now_ms);
+void member_gone(struct tree *tree, struct member *member);
+bool member_alive(const struct member *member);
+bool stat_alive(const struct proc_stat *stat);
+/* 0, -ESRCH when it is gone, or what the kernel says. */
+int member_signal(struct tree *tree, struct member *member, int signal) must_check;
+struct member *tree_member(struct tree *tree, pid_t pid);
+int tree_signal_all(struct tree *tree, int signal); /* the number that was reached */
+int tree_stop_new(struct tree *tree);               /* SIGSTOP to those not stopped yet */
+int tree_count_alive(const struct tree *tree);
+
+/* Whose is this child of berm? */
+enum tree_claim tree_claim(const struct tree *tree, const struct proc_stat *stat);

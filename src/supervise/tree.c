@@ -1,0 +1,364 @@
+/* The pass over /proc. */
+#include "tree-priv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "file.h"
+#include "memory.h"
+#include "process.h"
+#include "text.h"
+
+enum { ENTRIES_BYTES = 32768 };
+
+/* The /proc that is mounted must be the one of our own pid namespace, or every number in it would
+ * name another process (T20). */
+static int check_proc(const struct tree *tree, struct err *err)
+{
+    char target[32];
+    ssize_t length = os_readlinkat(fd_num(&tree->proc_dir), "self", target, sizeof target);
+    uint64_t self = 0;
+    if (length < 0) {
+        return err_sys(err, (int)length, "cannot read /proc/self");
+    }
+    if (!text_parse_number(span_of_string(target), INT32_MAX, &self) ||
+        (pid_t)self != tree->controller) {
+        return err_set(err, ERR_UNAVAILABLE,
+                       "/proc belongs to another pid namespace (it calls this "
+                       "process %s, it is %d)",
+                       target, tree->controller);
+    }
+    return 0;
+}
+
+int tree_init(struct tree *tree, struct supervise_ending *ending, struct err *err)
+{
+    *tree = (struct tree){
+        .ending = ending,
+        .controller = os_getpid(),
+        .oom_mark = OOM_MARK_NONE,
+        .page_bytes = os_page_bytes(),
+        .ms_per_tick = 1000 / os_ticks_per_second(),
+        .files_left = KEPT_FILES,
+    };
+    tree->proc_dir = fd_adopt(os_openat(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0));
+    if (!fd_is_open(&tree->proc_dir)) {
+        return err_sys(err, fd_error(&tree->proc_dir), "cannot open /proc");
+    }
+    if (check_proc(tree, err) < 0) {
+        return -1;
+    }
+    /* Most of this is never touched, and so never becomes memory. */
+    tree->members = memory_new(MEMBER_COUNT * sizeof *tree->members);
+    tree->known = memory_new(KNOWN_COUNT * sizeof *tree->known);
+    tree->next = memory_new(KNOWN_COUNT * sizeof *tree->next);
+    tree->arrivals = memory_new(ARRIVAL_COUNT * sizeof *tree->arrivals);
+    tree->entries = memory_new(ENTRIES_BYTES);
+    return 0;
+}
+
+void tree_done(struct tree *tree)
+{
+    if (!tree || !tree->members) {
+        fd_close(&tree->proc_dir);
+        return;
+    }
+    for (int i = 0; i < tree->member_limit; i++) {
+        fd_close(&tree->members[i].stat_file);
+    }
+    fd_close(&tree->proc_dir);
+    memory_free(tree->members);
+    memory_free(tree->known);
+    memory_free(tree->next);
+    memory_free(tree->arrivals);
+    memory_free(tree->entries);
+    *tree = (struct tree){0};
+}
+
+static const struct known *find(const struct known *list, size_t count, pid_t pid)
+{
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list[middle].pid < pid) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < count && list[low].pid == pid ? &list[low] : NULL;
+}
+
+static bool read_oom_mark(const struct tree *tree, pid_t pid)
+{
+    char path[40];
+    char text[16];
+    (void)snprintf(path, sizeof path, "%d/oom_score_adj", pid);
+    ssize_t length = os_read_small(fd_num(&tree->proc_dir), path, text, sizeof text);
+    return length > 0 && strtol(text, NULL, 10) == tree->oom_mark;
+}
+
+enum tree_claim tree_claim(const struct tree *tree, const struct proc_stat *stat)
+{
+    if (stat->pid == tree->leader.pid && stat->start_ticks == tree->leader.start_ticks) {
+        return CLAIM_PAYLOAD;
+    }
+    for (int i = 0; i < tree->bystander_count; i++) {
+        if (tree->bystanders[i].pid == stat->pid &&
+            tree->bystanders[i].start_ticks == stat->start_ticks) {
+            return CLAIM_FOREIGN;
+        }
+    }
+    if (!tree->strangers) {
+        return CLAIM_PAYLOAD; /* whoever becomes our child now descends from the leader */
+    }
+    if (stat->start_ticks < tree->leader.start_ticks) {
+        return CLAIM_FOREIGN;
+    }
+    if (stat->session == tree->leader.pid) {
+        return CLAIM_PAYLOAD;
+    }
+    return tree->oom_mark != OOM_MARK_NONE && read_oom_mark(tree, stat->pid) ? CLAIM_PAYLOAD
+                                                                             : CLAIM_NONE;
+}
+
+static void remember(struct tree *tree, pid_t pid, uint64_t inode, int slot)
+{
+    if (tree->next_count <
+        KNOWN_COUNT) { /* else it is read again in each pass: slower, not wrong */
+        tree->next[tree->next_count++] = (struct known){pid, slot, inode};
+    }
+}
+
+static int read_stat(pid_t pid, struct proc_stat *ret_stat)
+{
+    with_fd file = fd_adopt(os_proc_stat_open(pid));
+    return fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), ret_stat) : fd_error(&file);
+}
+
+/* Somebody who was not there in the last pass, or whose entry was made anew. */
+static void arrive(struct tree *tree, pid_t pid, uint64_t inode)
+{
+    struct proc_stat stat;
+    if (tree->surveying && !tree->strangers) {
+        remember(tree, pid, inode, SLOT_FOREIGN); /* it was there before the payload was */
+        return;
+    }
+    if (read_stat(pid, &stat) < 0) {
+        return; /* gone again */
+    }
+    if (tree->surveying) {
+        if (stat.parent == tree->controller && tree->bystander_count < BYSTANDER_COUNT) {
+            tree->bystanders[tree->bystander_count++] =
+                (struct proc_identity){pid, stat.start_ticks};
+        }
+        remember(tree, pid, inode, SLOT_FOREIGN);
+        return;
+    }
+    if (tree->arrival_count < ARRIVAL_COUNT && tree->next_count < KNOWN_COUNT) {
+        tree->arrivals[tree->arrival_count++] =
+            (struct arrival){.stat = stat, .place = tree->next_count};
+        remember(tree, pid, inode, SLOT_ARRIVAL);
+    }
+}
+
+/* One entry of /proc, in ascending order; *at walks the list of the last pass beside it. */
+static void visit(struct tree *tree, pid_t pid, uint64_t inode, size_t *at, int64_t now_ms)
+{
+    while (*at < tree->known_count && tree->known[*at].pid < pid) {
+        (*at)++;
+    }
+    const struct known *before =
+        *at < tree->known_count && tree->known[*at].pid == pid ? &tree->known[*at] : NULL;
+    if (before && before->inode == inode && before->slot < 0) {
+        tree->unclaimed += before->slot == SLOT_UNCLAIMED;
+        remember(tree, pid, inode, before->slot);
+        return;
+    }
+    struct member *member = before && before->slot >= 0 ? &tree->members[before->slot] : NULL;
+    if (member && member->pid == pid) {
+        struct proc_stat stat;
+        if (before->inode == inode) {
+            member->seen = true;
+            remember(tree, pid, inode, before->slot);
+            return;
+        }
+        /* The same process behind an entry that the kernel made anew? */
+        if (read_stat(pid, &stat) == 0 && stat.start_ticks == member->start_ticks) {
+            member_update(tree, member, &stat, now_ms);
+            remember(tree, pid, inode, before->slot);
+            return;
+        }
+    }
+    if (pid != tree->controller) {
+        arrive(tree, pid, inode);
+    }
+}
+
+static int list(struct tree *tree, int64_t now_ms)
+{
+    off_t start = os_lseek(fd_num(&tree->proc_dir), 0, SEEK_SET);
+    if (start < 0) {
+        return (int)start;
+    }
+    size_t at = 0;
+    for (;;) {
+        ssize_t got = os_getdents(fd_num(&tree->proc_dir), tree->entries, ENTRIES_BYTES);
+        if (got <= 0) {
+            return (int)got;
+        }
+        for (ssize_t offset = 0; offset < got;) {
+            const struct dirent64 *entry = (const void *)(tree->entries + offset);
+            offset += entry->d_reclen;
+            if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') {
+                pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+                visit(tree, pid, entry->d_ino, &at, now_ms);
+            }
+        }
+    }
+}
+
+enum { SLOT_PAYLOAD = 0 }; /* stands for "the payload's, still without a place" */
+
+/* What an arrival is, by its parent; SLOT_ARRIVAL when the parent itself is not judged yet. */
+static int judge(const struct tree *tree, const struct proc_stat *stat)
+{
+    if (stat->parent == tree->controller) {
+        static const int slots[] = {[CLAIM_PAYLOAD] = SLOT_PAYLOAD,
+                                    [CLAIM_FOREIGN] = SLOT_FOREIGN,
+                                    [CLAIM_NONE] = SLOT_UNCLAIMED};
+        return slots[tree_claim(tree, stat)];
+    }
+    if (stat->parent == 0) {
+        return SLOT_FOREIGN; /* a kernel thread, or from outside the pid namespace */
+    }
+    const struct known *parent = find(tree->next, tree->next_count, stat->parent);
+    if (!parent) {
+        return SLOT_UNKNOWN;
+    }
+    return parent->slot >= 0 || parent->slot == SLOT_UNTRACKED ? SLOT_PAYLOAD : parent->slot;
+}
+
+static int admit(struct tree *tree, const struct proc_stat *stat, int64_t now_ms)
+{
+    tree->found++;
+    const struct member *member = member_new(tree, stat, now_ms);
+    if (member) {
+        return (int)(member - tree->members);
+    }
+    tree->extra.rss_bytes += (int64_t)stat->rss_pages * tree->page_bytes;
+    tree->extra.tasks += (int64_t)stat->threads;
+    tree->extra.processes++;
+    return SLOT_UNTRACKED;
+}
+
+/* Arrivals are judged by their parents, which may have arrived as well: until nothing changes. */
+static void settle(struct tree *tree, int64_t now_ms)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < tree->arrival_count; i++) {
+            const struct arrival *arrival = &tree->arrivals[i];
+            struct known *known = &tree->next[arrival->place];
+            int slot = known->slot == SLOT_ARRIVAL ? judge(tree, &arrival->stat) : SLOT_ARRIVAL;
+            if (slot == SLOT_ARRIVAL) {
+                continue;
+            }
+            changed = true;
+            known->slot = slot == SLOT_PAYLOAD ? admit(tree, &arrival->stat, now_ms) : slot;
+            if (known->slot < SLOT_UNCLAIMED) {
+                known->inode = 0; /* matches no entry: not remembered beyond this pass */
+            }
+            tree->unclaimed += known->slot == SLOT_UNCLAIMED;
+        }
+    }
+}
+
+int tree_look(struct tree *tree, int64_t now_ms)
+{
+    tree->next_count = 0;
+    tree->arrival_count = 0;
+    tree->found = 0;
+    tree->unclaimed = 0;
+    tree->extra = (struct tree_sums){0};
+    for (int i = 0; i < tree->member_limit; i++) {
+        tree->members[i].seen = false;
+        tree->members[i].fresh = false;
+    }
+    int result = list(tree, now_ms);
+    if (result < 0) {
+        return result; /* what was known stays */
+    }
+    settle(tree, now_ms);
+    for (int i = tree->member_limit - 1; i >= 0; i--) {
+        struct member *member = &tree->members[i];
+        if (member->pid > 0 && !member->seen) {
+            member_gone(tree, member);
+        }
+    }
+    struct known *old = tree->known;
+    tree->known = tree->next;
+    tree->known_count = tree->next_count;
+    tree->next = old;
+    return 0;
+}
+
+int tree_survey(struct tree *tree, struct proc_identity leader, int64_t now_ms)
+{
+    struct proc_stat stat;
+    tree->leader = leader;
+    int result = read_stat(leader.pid, &stat);
+    if (result < 0) {
+        return result;
+    }
+    if (!member_new(tree, &stat, now_ms)) {
+        return -ESRCH;
+    }
+    /* Its entry of the list without an inode: the first pass finds it by its start time. */
+    tree->known[0] = (struct known){.pid = leader.pid, .slot = 0};
+    tree->known_count = 1;
+    tree->surveying = true;
+    result = tree_look(tree, now_ms);
+    tree->surveying = false;
+    return result;
+}
+
+void tree_read(struct tree *tree, int64_t now_ms, struct tree_sums *ret_sums)
+{
+    *ret_sums = tree->extra;
+    for (int i = 0; i < tree->member_limit; i++) {
+        struct member *member = &tree->members[i];
+        if (member->pid == 0) {
+            continue;
+        }
+        struct proc_stat stat;
+        if (!member->fresh && member_alive(member)) {
+            int result = fd_is_open(&member->stat_file)
+                             ? os_proc_stat_read(fd_num(&member->stat_file), &stat)
+                             : read_stat(member->pid, &stat);
+            if (result == 0 && stat.start_ticks == member->start_ticks) {
+                member_update(tree, member, &stat, now_ms);
+            } else if (result == -ESRCH || result == 0) {
+                member_gone(tree, member);
+                continue;
+            }
+        }
+        ret_sums->rss_bytes += (int64_t)member->stat.rss_pages * tree->page_bytes;
+        ret_sums->tasks += (int64_t)member->stat.threads;
+        ret_sums->processes++;
+    }
+}
+
+void tree_forget(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->known_count; i++) {
+        if (tree->known[i].slot < 0) {
+            tree->known[i].inode = 0;
+        }
+    }
+}
