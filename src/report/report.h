@@ -84,5 +84,14 @@ struct verdict {
 };
 void report_decide(const struct report_facts *facts, struct verdict *ret_verdict);
 
-/* The berm.run/v1 object; its member "report" is the v1 report. */
+/* What `berm run` answers: the command's own; 120 limit, 124 time, 121 refused, 125 berm's own
+ * failure, 126 not executable, 127 not found (as long as there is no binding), 128+n signal. */
+int report_exit_code(const struct report_facts *facts) must_check;
+/* The signal that interrupted berm, of which it should die after all is said; 0: none. */
+int report_interrupt(const struct report_facts *facts) must_check;
+/* Of the first process; 128+n when signal n ended it. */
+int report_child_exit_code(const struct supervise_ending *ending) must_check;
+
+/* The berm.run/v1 object; its member "report" is the v1 report. Called by the process that owns the
+ * run: the record names it by pid, start time and boot. */
 json_t *report_build(const struct report_facts *facts, struct err *err) must_check;

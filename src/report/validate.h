@@ -8,9 +8,19 @@
  */
 #pragma once
 
+#include "buf.h"
 #include "json.h"
+#include "record.h"
 #include "strvec.h"
+
+/* What schema/ and docs/formats/ are generated from. */
+extern const struct record report_v1_record;
+extern const struct record run_v1_record;
 
 /* 0 faults: valid. Each fault is "path: what is wrong". */
 size_t validate_report(const json_t *report, struct strvec *faults);
 size_t validate_run_record(const json_t *record, struct strvec *faults);
+
+/* The rules as markdown tables, for docs/formats/. */
+void validate_document_report(struct buf *out);
+void validate_document_run(struct buf *out);

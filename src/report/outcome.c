@@ -1,0 +1,430 @@
+/* outcome.c
+ *
+ * From facts to the verdict. rows[] is the whole policy: the first row whose question is answered
+ * with yes decides, and the last one always is. What is left alive beats whatever else happened,
+ * and what was not proved is never claimed: the rows that need a proof stand below the row that
+ * asks for it.
+ */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "memory.h"
+#include "report-v1-priv.h"
+#include "words-priv.h"
+
+const char *outcome_name(enum outcome outcome)
+{
+    return outcome_names[outcome];
+}
+
+/* Questions. */
+
+static const struct err *failure_of(const struct report_facts *facts)
+{
+    const struct supervise_ending *ending = facts->ending;
+    if (facts->failure && facts->failure->code != ERR_NONE) {
+        return facts->failure;
+    }
+    return ending && ending->how == ENDED_FAILED ? &ending->failure : NULL;
+}
+
+static bool is_of_family(const struct report_facts *facts, const char *family)
+{
+    const struct err *failure = failure_of(facts);
+    return failure && strcmp(err_code_family(failure->code), family) == 0;
+}
+
+static bool was_launched(const struct report_facts *facts)
+{
+    return facts->ending && facts->ending->launched;
+}
+
+static bool is_running(const struct report_facts *facts)
+{
+    return facts->in_progress;
+}
+
+static bool left_something(const struct report_facts *facts)
+{
+    const struct supervise_ending *ending = facts->ending;
+    return ending && (!ending->tree_empty || ending->survivor_count > 0);
+}
+
+static bool was_not_written(const struct report_facts *facts)
+{
+    return facts->fallback;
+}
+
+static bool was_stopped_early(const struct report_facts *facts)
+{
+    return !facts->ending && (facts->early_signal != 0 || is_of_family(facts, "cancelled"));
+}
+
+static bool was_misused(const struct report_facts *facts)
+{
+    return !was_launched(facts) && is_of_family(facts, "usage");
+}
+
+static bool was_refused(const struct report_facts *facts)
+{
+    return !was_launched(facts) && is_of_family(facts, "refused");
+}
+
+static bool failed_to_spawn(const struct report_facts *facts)
+{
+    return facts->ending && facts->ending->how == ENDED_FAILED && !facts->ending->launched;
+}
+
+static bool has_failed(const struct report_facts *facts)
+{
+    return failure_of(facts) || (facts->ending && facts->ending->how == ENDED_FAILED);
+}
+
+static bool failed_a_check(const struct report_facts *facts)
+{
+    return !facts->ending && facts->checks && !checks_ok(facts->checks);
+}
+
+static bool never_started(const struct report_facts *facts)
+{
+    return !facts->ending;
+}
+
+/* A start that no preflight allowed, or whose adapter nobody knows, proves nothing about a run. */
+static bool lacks_ground(const struct report_facts *facts)
+{
+    return !facts->checks || !checks_ok(facts->checks) || !facts->contain ||
+           !facts->contain->adapter_id || facts->contain->adapter_id[0] == '\0';
+}
+
+static bool was_not_executed(const struct report_facts *facts)
+{
+    return facts->ending->how == ENDED_NOT_EXECUTED;
+}
+
+static bool has_succeeded(const struct report_facts *facts)
+{
+    return facts->ending->how == ENDED_EXITED && facts->ending->exit_code == 0;
+}
+
+static bool has_exited(const struct report_facts *facts)
+{
+    return facts->ending->how == ENDED_EXITED;
+}
+
+static bool was_signalled(const struct report_facts *facts)
+{
+    return facts->ending->how == ENDED_SIGNALLED;
+}
+
+static bool has_hit_a_limit(const struct report_facts *facts)
+{
+    return facts->ending->how == ENDED_LIMIT && facts->ending->limit > LIMIT_NONE &&
+           facts->ending->limit < LIMIT_COUNT;
+}
+
+static bool was_interrupted(const struct report_facts *facts)
+{
+    return facts->ending->how == ENDED_INTERRUPTED;
+}
+
+static bool always(const struct report_facts *facts)
+{
+    return true;
+}
+
+/* Words. A message that grows too long is cut. */
+
+struct words {
+    char *text;
+    size_t size;
+    size_t length;
+};
+
+static void say(struct words *words, const char *format, ...) printf_like(2, 3);
+static void say(struct words *words, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(words->text + words->length, words->size - words->length, format, args);
+    va_end(args);
+    if (length > 0) {
+        words->length += (size_t)length;
+    }
+    if (words->length >= words->size) {
+        words->length = words->size - 1;
+    }
+}
+
+static void say_running(const struct report_facts *facts, struct words *words)
+{
+    say(words, "the run has not ended; a record that still says so belongs to a run that is going "
+               "on or whose berm was killed");
+}
+
+static void say_failure(const struct report_facts *facts, struct words *words)
+{
+    const struct err *failure = failure_of(facts);
+    say(words, "%s", failure && failure->msg[0] ? failure->msg : "it is not known what failed");
+}
+
+static void say_left(const struct report_facts *facts, struct words *words)
+{
+    const struct supervise_ending *ending = facts->ending;
+    if (ending->survivor_count == 0) {
+        say(words, "it could not be proved that nothing is left of the command");
+        return;
+    }
+    say(words, "%d process%s left", ending->survivor_count,
+        ending->survivor_count == 1 ? " is" : "es are");
+    for (int i = 0; i < ending->survivor_count && i < SURVIVOR_COUNT; i++) {
+        with_string name = words_survivor(&ending->survivors[i]);
+        say(words, "%s %s", i == 0 ? ":" : ";", name);
+    }
+}
+
+static void say_not_written(const struct report_facts *facts, struct words *words)
+{
+    say(words, "the report could not be written to its place");
+    if (facts->failure && facts->failure->code != ERR_NONE) {
+        say(words, ": %s", facts->failure->msg);
+    }
+    struct report_facts otherwise = *facts;
+    otherwise.fallback = false;
+    otherwise.failure = NULL;
+    struct verdict verdict;
+    report_decide(&otherwise, &verdict);
+    say(words, " (otherwise: %s)", outcome_name(verdict.outcome));
+}
+
+static void say_early(const struct report_facts *facts, struct words *words)
+{
+    if (facts->early_signal) {
+        char name[WORD_SIZE];
+        say(words, "interrupted by %s before the command was started",
+            words_signal(facts->early_signal, name));
+    } else {
+        say(words, "cancelled before the command was started");
+    }
+}
+
+static void say_check(const struct report_facts *facts, struct words *words)
+{
+    const struct check *check = checks_first_failed(facts->checks);
+    say(words, "%s", check->what ? check->what : "a check failed");
+    if (check->saw && check->saw[0]) {
+        say(words, " (%s)", check->saw);
+    }
+    say(words, " [%s]", check->code ? check->code : "preflight");
+}
+
+static void say_unknown(const struct report_facts *facts, struct words *words)
+{
+    say(words, "it is not known how the run ended");
+}
+
+static void say_never_started(const struct report_facts *facts, struct words *words)
+{
+    say(words, "the command was not started, and no reason was recorded");
+}
+
+static void say_groundless(const struct report_facts *facts, struct words *words)
+{
+    say(words, "the command was started without a preflight that allowed it");
+}
+
+static void say_not_executed(const struct report_facts *facts, struct words *words)
+{
+    const char *message = facts->ending->failure.msg;
+    say(words, "%s", message[0] ? message : "the command could not be executed");
+}
+
+static void say_exited(const struct report_facts *facts, struct words *words)
+{
+    say(words, "the command exited with %d", facts->ending->exit_code);
+}
+
+static void say_signalled(const struct report_facts *facts, struct words *words)
+{
+    char name[WORD_SIZE];
+    say(words, "the command was ended by %s, which berm did not send",
+        words_signal(facts->ending->exit_signal, name));
+}
+
+/* What a limit is called in report_facts.limits. */
+static const char *const limit_facts[LIMIT_COUNT] = {
+    [LIMIT_MEMORY] = "memory", [LIMIT_PIDS] = "tasks",   [LIMIT_TIMEOUT] = "timeout",
+    [LIMIT_OUTPUT] = "output", [LIMIT_SETUP] = "set-up", [LIMIT_HOST_RESERVE] = "host reserve",
+};
+
+static void say_limit(const struct report_facts *facts, struct words *words)
+{
+    const struct supervise_ending *ending = facts->ending;
+    say(words, "the %s limit ended the run", supervise_limit_name(ending->limit));
+    const char *name = limit_facts[ending->limit];
+    for (int i = 0; name && i < facts->limit_count; i++) {
+        const struct limit_fact *fact = &facts->limits[i];
+        if (strcmp(fact->name, name) == 0) {
+            say(words, ": %" PRId64 " %s (from %s)", fact->value, fact->unit, fact->source);
+            if (fact->seen >= 0) {
+                say(words, ", %" PRId64 " %s seen", fact->seen, fact->unit);
+            }
+            return;
+        }
+    }
+}
+
+static void say_interrupted(const struct report_facts *facts, struct words *words)
+{
+    if (facts->ending->interrupt_signal) {
+        char name[WORD_SIZE];
+        say(words, "interrupted by %s", words_signal(facts->ending->interrupt_signal, name));
+    } else {
+        say(words, "cancelled");
+    }
+}
+
+#define CODE(name) "LAMINA_SAFE_" name
+
+static const struct row {
+    bool (*applies)(const struct report_facts *facts);
+    enum outcome outcome;
+    const char *reason;
+    const char *code;
+    void (*say)(const struct report_facts *facts, struct words *words);
+} rows[] = {
+    {is_running, OUTCOME_INTERNAL_ERROR, "run_in_progress", CODE("RUN_IN_PROGRESS"), say_running},
+    {left_something, OUTCOME_INTERNAL_ERROR, "cleanup_incomplete", CODE("CLEANUP_INCOMPLETE"),
+     say_left},
+    {was_not_written, OUTCOME_INTERNAL_ERROR, "report_write_failed", CODE("REPORT_WRITE_FAILED"),
+     say_not_written},
+    /* The published rules know `interrupted` only for a command that ran: it demands samples. */
+    {was_stopped_early, OUTCOME_INTERNAL_ERROR, "interrupted", CODE("INTERRUPTED"), say_early},
+    {was_misused, OUTCOME_PREFLIGHT_REFUSED, "preflight_refused", CODE("USAGE"), say_failure},
+    {was_refused, OUTCOME_PREFLIGHT_REFUSED, "preflight_refused", CODE("PREFLIGHT"), say_failure},
+    {failed_to_spawn, OUTCOME_INTERNAL_ERROR, "spawn_failed", CODE("SPAWN"), say_failure},
+    {has_failed, OUTCOME_INTERNAL_ERROR, "internal_error", CODE("INTERNAL"), say_failure},
+    {failed_a_check, OUTCOME_PREFLIGHT_REFUSED, "preflight_refused", CODE("PREFLIGHT"), say_check},
+    {never_started, OUTCOME_INTERNAL_ERROR, "internal_error", CODE("INTERNAL"), say_never_started},
+    /* From here on there is an ending, and the tree is proved empty. */
+    {lacks_ground, OUTCOME_INTERNAL_ERROR, "internal_error", CODE("INTERNAL"), say_groundless},
+    {was_not_executed, OUTCOME_COMMAND_FAILED, "command_failed", CODE("COMMAND_FAILED"),
+     say_not_executed},
+    {has_succeeded, OUTCOME_SUCCESS, "completed", NULL, NULL},
+    {has_exited, OUTCOME_COMMAND_FAILED, "command_failed", CODE("COMMAND_FAILED"), say_exited},
+    {was_signalled, OUTCOME_COMMAND_FAILED, "command_failed", CODE("COMMAND_FAILED"),
+     say_signalled},
+    {has_hit_a_limit, OUTCOME_SAFETY_LIMIT_EXCEEDED, "safety_limit_exceeded",
+     CODE("LIMIT_EXCEEDED"), say_limit},
+    {was_interrupted, OUTCOME_INTERRUPTED, "interrupted", CODE("INTERRUPTED"), say_interrupted},
+    {always, OUTCOME_INTERNAL_ERROR, "internal_error", CODE("INTERNAL"), say_unknown},
+};
+
+/* The limit stays on record whatever the outcome is. */
+static const char *limit_of(const struct report_facts *facts)
+{
+    const struct supervise_ending *ending = facts->ending;
+    if (!ending) {
+        return was_stopped_early(facts) ? "signal" : NULL;
+    }
+    if (ending->how == ENDED_INTERRUPTED) {
+        return "signal";
+    }
+    return has_hit_a_limit(facts) ? supervise_limit_name(ending->limit) : NULL;
+}
+
+void report_decide(const struct report_facts *facts, struct verdict *ret_verdict)
+{
+    const struct row *row = rows;
+    while (!row->applies(facts)) {
+        row++;
+    }
+    *ret_verdict = (struct verdict){
+        .outcome = row->outcome,
+        .reason = row->reason,
+        .limit = limit_of(facts),
+        .error_code = row->code,
+    };
+    if (row->say) {
+        struct words words = {ret_verdict->error_message, sizeof ret_verdict->error_message, 0};
+        row->say(facts, &words);
+    }
+}
+
+int report_child_exit_code(const struct supervise_ending *ending)
+{
+    if (ending->how == ENDED_NOT_EXECUTED) {
+        return ending->exit_code ? ending->exit_code : 126;
+    }
+    return ending->exit_signal > 0 || ending->how == ENDED_SIGNALLED ? 128 + ending->exit_signal
+                                                                     : ending->exit_code;
+}
+
+/* Exit codes of `berm run`; those of a shell where it has one for the same thing. */
+enum {
+    EXIT_LIMIT = 120,
+    EXIT_REFUSED = 121,
+    EXIT_TIME = 124,
+    EXIT_BERM_FAILED = 125,
+    EXIT_NOT_EXECUTABLE = 126,
+    EXIT_NOT_FOUND = 127,
+    EXIT_OF_SIGNAL = 128,
+    EXIT_CANCELLED = 130,
+};
+
+static int refused_exit_code(const struct report_facts *facts)
+{
+    const struct err *failure = failure_of(facts);
+    if (failure && !facts->binding && failure->code == ERR_NOT_FOUND) {
+        return EXIT_NOT_FOUND;
+    }
+    if (failure && !facts->binding && failure->code == ERR_NOT_EXECUTABLE) {
+        return EXIT_NOT_EXECUTABLE;
+    }
+    return EXIT_REFUSED;
+}
+
+static bool was_asked_to_stop(const struct report_facts *facts)
+{
+    return !facts->in_progress &&
+           (was_stopped_early(facts) || (facts->ending && facts->ending->how == ENDED_INTERRUPTED));
+}
+
+int report_interrupt(const struct report_facts *facts)
+{
+    if (!was_asked_to_stop(facts)) {
+        return 0;
+    }
+    return facts->ending ? facts->ending->interrupt_signal : facts->early_signal;
+}
+
+int report_exit_code(const struct report_facts *facts)
+{
+    /* Who asked berm to stop is answered with that, even when the stop left something behind. */
+    if (was_asked_to_stop(facts)) {
+        int signal = report_interrupt(facts);
+        return signal > 0 ? EXIT_OF_SIGNAL + signal : EXIT_CANCELLED;
+    }
+    struct verdict verdict;
+    report_decide(facts, &verdict);
+    switch (verdict.outcome) {
+    case OUTCOME_SUCCESS:
+        return 0;
+    case OUTCOME_COMMAND_FAILED:
+        return report_child_exit_code(facts->ending);
+    case OUTCOME_SAFETY_LIMIT_EXCEEDED:
+        return facts->ending->limit == LIMIT_TIMEOUT || facts->ending->limit == LIMIT_SETUP
+                   ? EXIT_TIME
+                   : EXIT_LIMIT;
+    case OUTCOME_PREFLIGHT_REFUSED:
+        return refused_exit_code(facts);
+    case OUTCOME_INTERRUPTED:
+    case OUTCOME_INTERNAL_ERROR:
+    default:
+        return EXIT_BERM_FAILED;
+    }
+}

@@ -1,0 +1,258 @@
+/* redact-record.c
+ *
+ * The redactor over argument lists, JSON and records.
+ */
+#include "redact.h"
+
+#include <string.h>
+
+#include "memory.h"
+#include "redact-priv.h"
+#include "text.h"
+
+/* Room for the worst case: a form takes at least four bytes and leaves at most fourteen of them. */
+static struct buf room_for(size_t n)
+{
+    return buf_new(4 * n + 64);
+}
+
+static json_t *text_as_json(struct span text)
+{
+    with_buf out = room_for(text.n);
+    redact_text(text, &out);
+    return json_text(buf_span(&out));
+}
+
+static json_t *string_as_json(const json_t *string)
+{
+    return text_as_json(span_of(json_string_value(string), json_string_length(string)));
+}
+
+/* Argument lists. */
+
+static struct span base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return span_of_string(slash ? slash + 1 : path);
+}
+
+static json_t *seen_and_hidden(const char *seen, size_t n)
+{
+    with_buf out = buf_new(n + sizeof REDACTED);
+    buf_add(&out, seen, n);
+    buf_add_string(&out, REDACTED);
+    return json_text(buf_span(&out));
+}
+
+/* "--token=v", "TOKEN=v": where the value begins, 0: it is no such argument. */
+static size_t find_assigned(const char *argument)
+{
+    const char *equals = strchr(argument, '=');
+    size_t n = equals ? (size_t)(equals - argument) : 0;
+    return n > 0 && redact_is_credential(span_of(argument, n)) && equals[1] != '\0' ? n + 1 : 0;
+}
+
+static bool is_flag_of_credential(const char *argument)
+{
+    return argument[0] == '-' && strchr(argument, '=') == NULL &&
+           redact_is_credential(span_of_string(argument));
+}
+
+static bool has_colon(const char *text)
+{
+    return strchr(text, ':') != NULL;
+}
+
+struct arguments {
+    json_t *list;
+    unsigned programs;
+    bool next_is_secret;
+    bool next_needs_colon;
+};
+
+/* Hidden as the value of the flag before it? `--password --verbose`: the flag had none. */
+static bool is_awaited(const struct arguments *arguments, const char *argument)
+{
+    return arguments->next_is_secret && strncmp(argument, "--", 2) != 0 &&
+           (!arguments->next_needs_colon || has_colon(argument));
+}
+
+static void add_argument(struct arguments *arguments, const char *argument)
+{
+    bool awaited = is_awaited(arguments, argument);
+    arguments->next_is_secret = arguments->next_needs_colon = false;
+    if (awaited) {
+        json_array_append_new(arguments->list, json_string(REDACTED));
+        return;
+    }
+    size_t assigned = find_assigned(argument);
+    if (assigned > 0) {
+        json_array_append_new(arguments->list, seen_and_hidden(argument, assigned));
+        return;
+    }
+    size_t flag = 0;
+    bool colon = false;
+    enum flag_form form =
+        redact_program_flag(arguments->programs, span_of_string(argument), &flag, &colon);
+    if (form == FLAG_ATTACHED && (!colon || has_colon(argument + flag))) {
+        json_array_append_new(arguments->list, seen_and_hidden(argument, flag));
+        return;
+    }
+    arguments->next_is_secret = form == FLAG_SEPARATE || is_flag_of_credential(argument);
+    arguments->next_needs_colon = form == FLAG_SEPARATE && colon;
+    arguments->programs |= redact_programs(base_name(argument));
+    json_array_append_new(arguments->list, text_as_json(span_of_string(argument)));
+}
+
+json_t *redact_argv(char *const *argv)
+{
+    struct arguments arguments = {.list = json_array()};
+    for (; *argv; argv++) {
+        add_argument(&arguments, *argv);
+    }
+    return arguments.list;
+}
+
+/* JSON. */
+
+static json_t *redact_any(const json_t *value, bool secret);
+
+static json_t *redact_object(const json_t *value, bool secret)
+{
+    json_t *object = json_object();
+    const char *name;
+    json_t *member;
+    json_object_foreach((json_t *)(uintptr_t)value, name, member) {
+        with_buf shown = room_for(strlen(name));
+        redact_text(span_of_string(name), &shown);
+        bool below = secret || redact_is_credential(span_of_string(name));
+        (void)json_object_set_new(object, buf_string(&shown), redact_any(member, below));
+    }
+    return object;
+}
+
+static json_t *redact_array(const json_t *value, bool secret)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        json_array_append_new(array, redact_any(json_array_get(value, i), secret));
+    }
+    return array;
+}
+
+static json_t *redact_any(const json_t *value, bool secret)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return redact_object(value, secret);
+    case JSON_ARRAY:
+        return redact_array(value, secret);
+    case JSON_STRING:
+        return secret && json_string_length(value) > 0 ? json_string(REDACTED)
+                                                       : string_as_json(value);
+    case JSON_INTEGER:
+    case JSON_REAL:
+    case JSON_TRUE:
+    case JSON_FALSE:
+    case JSON_NULL:
+    default:
+        return json_incref((json_t *)(uintptr_t)value);
+    }
+}
+
+json_t *redact_json(const json_t *value)
+{
+    return redact_any(value, false);
+}
+
+/* Records. */
+
+static json_t *redact_arguments(const json_t *value)
+{
+    if (!json_is_array(value)) {
+        return redact_json(value);
+    }
+    with_strvec argv = {0};
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const char *argument = json_string_value(json_array_get(value, i));
+        strvec_push(&argv, argument ? argument : "");
+    }
+    return redact_argv(strvec_argv(&argv));
+}
+
+static json_t *redact_parts(const struct record *record, const json_t *value)
+{
+    if (!json_is_array(value)) {
+        return redact_record(record, value);
+    }
+    json_t *array = json_array();
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        json_array_append_new(array, redact_record(record, json_array_get(value, i)));
+    }
+    return array;
+}
+
+static json_t *redact_field(const struct record_field *field, const json_t *value)
+{
+    if (field->record && !json_is_null(value)) {
+        return redact_parts(field->record, value); /* each field of it speaks for itself */
+    }
+    switch (field->sensitivity) {
+    case SENSITIVITY_PUBLIC:
+        return json_incref((json_t *)(uintptr_t)value);
+    case SENSITIVITY_ARGV:
+        return redact_arguments(value);
+    case SENSITIVITY_TEXT:
+    case SENSITIVITY_PATH:
+    case SENSITIVITY_OUTPUT:
+    default:
+        return redact_json(value);
+    }
+}
+
+json_t *redact_record(const struct record *record, const json_t *value)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < record->field_count; i++) {
+        const struct record_field *field = &record->fields[i];
+        const json_t *member = json_object_get(value, field->name);
+        if (member) {
+            (void)json_object_set_new(object, field->name, redact_field(field, member));
+        }
+    }
+    return object;
+}
+
+/* Tails. */
+
+/* Bytes at the front that may belong to a secret which began before the window. */
+static size_t foreign_length(struct span window, size_t keep_bytes)
+{
+    size_t limit = window.n > keep_bytes ? window.n - keep_bytes : window.n;
+    const char *newline = memchr(window.p, '\n', limit);
+    size_t dropped = newline ? (size_t)(newline - window.p) + 1 : limit;
+    struct span left = span_of(window.p + dropped, window.n - dropped);
+    return dropped + redact_private_key_rest(left);
+}
+
+static size_t next_character(struct span text, size_t at)
+{
+    while (at < text.n && ((unsigned char)text.p[at] & 0xC0) == 0x80) {
+        at++;
+    }
+    return at;
+}
+
+json_t *redact_tail(struct span window, bool cut, size_t keep_bytes, bool *ret_whole)
+{
+    size_t foreign = cut && window.n > 0 ? foreign_length(window, keep_bytes) : 0;
+    struct span text = span_of(window.p + foreign, window.n - foreign);
+    with_buf redacted = room_for(text.n);
+    redact_text(text, &redacted);
+    /* Made valid and cut in this order: a byte that is no character grows to three. */
+    with_json valid = json_text(buf_span(&redacted));
+    struct span all = span_of(json_string_value(valid), json_string_length(valid));
+    size_t start = all.n > keep_bytes ? next_character(all, all.n - keep_bytes) : 0;
+    *ret_whole = !cut && start == 0;
+    return json_stringn(all.p + start, all.n - start);
+}

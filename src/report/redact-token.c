@@ -1,0 +1,160 @@
+#include "redact-priv.h"
+
+#include <string.h>
+
+/* Shapes that issuers publish, so that scanners find what leaked. */
+enum alphabet { ALNUM, WORD, DOTTED }; /* letters and digits; and - _; and . */
+
+static const struct {
+    const char *prefix;
+    enum alphabet alphabet;
+    size_t minimum;   /* of what follows the prefix */
+    bool needs_digit; /* the prefix alone could begin an ordinary word */
+} tokens[] = {
+    {"AKIA", ALNUM, 16, false},     {"ASIA", ALNUM, 16, false},
+    {"ghp_", WORD, 16, false},      {"gho_", WORD, 16, false},
+    {"ghu_", WORD, 16, false},      {"ghs_", WORD, 16, false},
+    {"ghr_", WORD, 16, false},      {"github_pat_", WORD, 16, false},
+    {"glpat-", WORD, 16, false},    {"gldt-", WORD, 16, false},
+    {"xoxb-", WORD, 10, false},     {"xoxp-", WORD, 10, false},
+    {"xoxa-", WORD, 10, false},     {"xoxs-", WORD, 10, false},
+    {"xapp-", WORD, 10, false},     {"sk-", WORD, 20, true},
+    {"sk_live_", WORD, 16, false},  {"sk_test_", WORD, 16, false},
+    {"rk_live_", WORD, 16, false},  {"AIza", WORD, 30, false},
+    {"ya29.", DOTTED, 20, false},   {"npm_", WORD, 30, true},
+    {"pypi-", WORD, 40, true},      {"hf_", ALNUM, 30, false},
+    {"dckr_pat_", WORD, 16, false}, {"SG.", DOTTED, 40, true},
+    {"eyJ", DOTTED, 24, false},     {"AGE-SECRET-KEY-1", ALNUM, 40, false},
+    {"hvs.", DOTTED, 20, false},    {"dop_v1_", ALNUM, 40, false},
+};
+
+enum { TOKEN_LOOK = 128 }; /* how far a minimum or a digit is looked for */
+
+static bool is_of(enum alphabet alphabet, char c)
+{
+    return redact_is_alnum(c) || (alphabet != ALNUM && (c == '-' || c == '_')) ||
+           (alphabet == DOTTED && c == '.');
+}
+
+static bool has_digit(struct span text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] >= '0' && text.p[i] <= '9') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t run_length(enum alphabet alphabet, struct span text, size_t maximum)
+{
+    size_t n = 0;
+    while (n < text.n && n < maximum && is_of(alphabet, text.p[n])) {
+        n++;
+    }
+    return n;
+}
+
+size_t redact_token(struct span text)
+{
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        if (!span_starts_with(text, tokens[i].prefix)) {
+            continue;
+        }
+        size_t prefix = strlen(tokens[i].prefix);
+        struct span rest = span_of(text.p + prefix, text.n - prefix);
+        size_t looked = run_length(tokens[i].alphabet, rest, TOKEN_LOOK);
+        if (looked >= tokens[i].minimum &&
+            (!tokens[i].needs_digit || has_digit(span_of(rest.p, looked)))) {
+            return prefix + run_length(tokens[i].alphabet, rest, rest.n);
+        }
+    }
+    return 0;
+}
+
+/* Private key blocks: PEM, OpenSSH, PGP. */
+
+#define BEGIN_MARKER "-----BEGIN "
+#define END_MARKER   "-----END "
+
+enum { LABEL_BYTES = 48 };
+
+/* Bytes of `-----BEGIN EC PRIVATE KEY-----` at the front, for either marker; 0: another label. */
+static size_t marker_length(struct span text, const char *marker)
+{
+    if (!span_starts_with(text, marker)) {
+        return 0;
+    }
+    size_t i = strlen(marker);
+    size_t label = i;
+    while (i < text.n && i - label < LABEL_BYTES &&
+           (redact_is_alnum(text.p[i]) || text.p[i] == ' ')) {
+        i++;
+    }
+    struct span name = span_of(text.p + label, i - label);
+    bool private = memmem(name.p, name.n, "PRIVATE KEY", sizeof "PRIVATE KEY" - 1) != NULL;
+    return private && span_starts_with(span_of(text.p + i, text.n - i), "-----") ? i + 5 : 0;
+}
+
+/* Offset behind the next end marker of a private key, 0: there is none. */
+static size_t find_end(struct span text)
+{
+    size_t at = 0;
+    for (;;) {
+        const char *found = memmem(text.p + at, text.n - at, END_MARKER, sizeof END_MARKER - 1);
+        if (!found) {
+            return 0;
+        }
+        at = (size_t)(found - text.p);
+        size_t length = marker_length(span_of(found, text.n - at), END_MARKER);
+        if (length > 0) {
+            return at + length;
+        }
+        at += sizeof END_MARKER - 1;
+    }
+}
+
+static bool is_body(char c)
+{
+    return redact_is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '\\' ||
+           redact_is_break(c);
+}
+
+size_t redact_private_key(struct span text, bool *no_end)
+{
+    size_t begin = marker_length(text, BEGIN_MARKER);
+    if (begin == 0) {
+        return 0;
+    }
+    struct span rest = span_of(text.p + begin, text.n - begin);
+    size_t end = *no_end ? 0 : find_end(rest);
+    if (end > 0) {
+        return begin + end;
+    }
+    *no_end = true;
+    /* Cut short: what still looks like the key goes. */
+    size_t i = 0;
+    while (i < rest.n && is_body(rest.p[i])) {
+        i++;
+    }
+    return begin + i;
+}
+
+size_t redact_private_key_rest(struct span text)
+{
+    size_t end = find_end(text);
+    if (end == 0) {
+        return 0;
+    }
+    struct span before = span_of(text.p, end);
+    const char *begin = memmem(before.p, before.n, BEGIN_MARKER, sizeof BEGIN_MARKER - 1);
+    while (begin) {
+        size_t at = (size_t)(begin - text.p);
+        if (marker_length(span_of(begin, end - at), BEGIN_MARKER) > 0) {
+            return 0;
+        }
+        at += sizeof BEGIN_MARKER - 1;
+        begin = memmem(text.p + at, end - at, BEGIN_MARKER, sizeof BEGIN_MARKER - 1);
+    }
+    return end;
+}

@@ -1,0 +1,328 @@
+/* report-v1-fill.c
+ *
+ * The facts of a run in the words of the published report. Nothing is claimed here that the verdict
+ * or the ending does not say; what is not known is null, and what a plain run has not (a cgroup, a
+ * private temporary directory, a lock) is 0, or null, or said to be gone, as
+ * docs/formats/report-v1.md spells out.
+ */
+#include "report-v1-priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "redact.h"
+#include "words-priv.h"
+
+static void set(json_t *object, const char *name, json_t *value)
+{
+    BUG_IF(json_object_set_new(object, name, value) < 0);
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_text(span_of_string(text)) : json_null();
+}
+
+static char *copy_or_null(const char *text)
+{
+    return text ? memory_copy_string(text) : NULL;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t not_below_zero(int64_t value)
+{
+    return larger(value, 0);
+}
+
+/* The published name of each limit, and what it is called in report_facts.limits. */
+static const struct {
+    const char *key;
+    const char *fact;
+} limit_keys[] = {
+    {"memory_max_bytes", "memory"},
+    {"memory_high_bytes", "memory high"},
+    {"memory_page_bytes", "page"},
+    {"os_reserve_bytes", "host reserve"},
+    {"pids_max", "tasks"},
+    {"timeout_ms", "timeout"},
+    {"output_max_bytes", "output"},
+    {"temporary_max_bytes", "temporary"},
+    {"temporary_max_inodes", "temporary inodes"},
+    {"minimum_free_disk_bytes", "free disk"},
+    {"sample_interval_ms", "sample"},
+    {"sustained_high_samples", "high samples"},
+    {"graceful_stop_ms", "grace"},
+    {"concurrency", "concurrency"},
+};
+
+static json_t *make_limits(const struct report_facts *facts)
+{
+    json_t *limits = json_object();
+    for (size_t i = 0; i < countof(limit_keys); i++) {
+        json_t *value = json_null();
+        for (int j = 0; j < facts->limit_count; j++) {
+            const struct limit_fact *fact = &facts->limits[j];
+            if (fact->value != 0 && strcmp(fact->name, limit_keys[i].fact) == 0) {
+                json_decref(value);
+                value = json_integer(fact->value);
+                break;
+            }
+        }
+        set(limits, limit_keys[i].key, value);
+    }
+    set(limits, "stdout_tail_max_bytes", json_integer(TAIL_BYTES));
+    set(limits, "stderr_tail_max_bytes", json_integer(TAIL_BYTES));
+    return limits;
+}
+
+/* Every reason, not the first. */
+static json_t *make_reasons(const struct report_facts *facts, const struct verdict *verdict)
+{
+    json_t *reasons = json_array();
+    bool refused = false;
+    for (size_t i = 0; facts->checks && i < facts->checks->count; i++) {
+        const struct check *check = &facts->checks->list[i];
+        if (!check->ok) {
+            with_string reason = memory_format("%s [%s]", check->what ? check->what : "",
+                                               check->code ? check->code : "");
+            json_array_append_new(reasons, text_or_null(reason));
+            refused = true;
+        }
+    }
+    if (!refused && verdict->outcome == OUTCOME_PREFLIGHT_REFUSED) {
+        json_array_append_new(reasons, text_or_null(verdict->error_message));
+    }
+    return reasons;
+}
+
+static json_t *make_preflight(const struct report_facts *facts, const struct verdict *verdict)
+{
+    bool refused = verdict->outcome == OUTCOME_PREFLIGHT_REFUSED;
+    if (!facts->checks && !refused) {
+        return NULL;
+    }
+    json_t *preflight = json_object();
+    /* A refusal after the checks (a late one) takes their yes back. */
+    set(preflight, "ok", json_boolean(!refused && checks_ok(facts->checks)));
+    set(preflight, "tier", json_null());
+    set(preflight, "cwd", text_or_null(facts->cwd));
+    const json_t *inspected = json_object_get(facts->envelope, "inspected_at");
+    set(preflight, "inspected_at",
+        json_is_string(inspected) ? text_or_null(json_string_value(inspected)) : json_null());
+    set(preflight, "mode", json_string("plain"));
+    set(preflight, "adapter", text_or_null(facts->contain ? facts->contain->adapter_id : NULL));
+    set(preflight, "envelope", facts->envelope ? json_deep_copy(facts->envelope) : json_null());
+    set(preflight, "reasons", make_reasons(facts, verdict));
+    set(preflight, "checks", facts->checks ? checks_to_json(facts->checks) : json_array());
+    return preflight;
+}
+
+/* When no look fell into the life of the tree there is still one that is certain: nothing is left. */
+static struct report_sample last_look(const struct supervise_ending *ending)
+{
+    return (struct report_sample){
+        .elapsed_ms = not_below_zero((ending->finished_ns - ending->created_ns) / NS_PER_MS),
+    };
+}
+
+static int bounded(int count, int maximum)
+{
+    return count < 0 ? 0 : count > maximum ? maximum : count;
+}
+
+static struct object_list make_samples(const struct supervise_ending *ending)
+{
+    int count = bounded(ending->sample_count, SAMPLE_COUNT);
+    struct report_sample *samples = memory_new((size_t)(count + 1) * sizeof *samples);
+    for (int i = 0; i < count; i++) {
+        samples[i] = (struct report_sample){
+            .elapsed_ms = not_below_zero(ending->samples[i].elapsed_ms),
+            .aggregate_rss_bytes = not_below_zero(ending->samples[i].rss_bytes),
+            .pids = not_below_zero(ending->samples[i].tasks),
+        };
+    }
+    if (count == 0 && ending->tree_empty) {
+        samples[count++] = last_look(ending);
+    }
+    return (struct object_list){samples, (size_t)count};
+}
+
+static struct report_peaks make_peaks(const struct supervise_ending *ending,
+                                      const struct object_list *list)
+{
+    struct report_peaks peaks = {
+        .aggregate_rss_bytes =
+            not_below_zero(larger(ending->peak_rss_bytes, ending->largest_rss_bytes)),
+        .pids = not_below_zero(ending->peak_tasks),
+    };
+    const struct report_sample *samples = list->objects;
+    for (size_t i = 0; i < list->count; i++) {
+        peaks.aggregate_rss_bytes =
+            larger(peaks.aggregate_rss_bytes, samples[i].aggregate_rss_bytes);
+        peaks.pids = larger(peaks.pids, samples[i].pids);
+    }
+    return peaks;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct supervise_descendant *left = *(const struct supervise_descendant *const *)a;
+    const struct supervise_descendant *right = *(const struct supervise_descendant *const *)b;
+    if (left->pid != right->pid) {
+        return left->pid < right->pid ? -1 : 1;
+    }
+    return left->start_ticks < right->start_ticks ? -1 : left->start_ticks > right->start_ticks;
+}
+
+int report_sort_descendants(const struct supervise_ending *ending,
+                            const struct supervise_descendant *sorted[DESCENDANT_COUNT])
+{
+    int count = bounded(ending->descendant_count, DESCENDANT_COUNT);
+    for (int i = 0; i < count; i++) {
+        sorted[i] = &ending->descendants[i];
+    }
+    qsort(sorted, (size_t)count, sizeof sorted[0], by_pid);
+    return count;
+}
+
+static json_t *make_descendants(const struct supervise_ending *ending)
+{
+    const struct supervise_descendant *sorted[DESCENDANT_COUNT];
+    int count = report_sort_descendants(ending, sorted);
+    json_t *descendants = json_array();
+    for (int i = 0; i < count; i++) {
+        const struct supervise_descendant *seen = sorted[i];
+        with_string start_ticks = memory_format("%" PRIu64, seen->start_ticks);
+        json_t *descendant = json_object();
+        set(descendant, "pid", json_integer(seen->pid));
+        set(descendant, "ppid", json_integer(seen->parent));
+        set(descendant, "start_ticks", json_string(start_ticks));
+        set(descendant, "first_seen_ms", json_integer(seen->first_seen_ms));
+        set(descendant, "last_seen_ms", json_integer(seen->last_seen_ms));
+        set(descendant, "peak_rss_bytes", json_integer(seen->peak_rss_bytes));
+        set(descendant, "peak_threads", json_integer(seen->peak_threads));
+        json_array_append_new(descendants, descendant);
+    }
+    return descendants;
+}
+
+static char *make_tail(const struct supervise_stream *stream, bool *truncated)
+{
+    size_t length =
+        stream->tail_length < TAIL_WINDOW_BYTES ? stream->tail_length : TAIL_WINDOW_BYTES;
+    bool whole;
+    with_json tail =
+        redact_tail(span_of(stream->tail, length), stream->tail_start > 0, TAIL_BYTES, &whole);
+    *truncated |= !whole;
+    return memory_copy_string(json_string_value(tail));
+}
+
+static void fill_output(struct report_output *output, const struct supervise_ending *ending)
+{
+    const struct supervise_stream *streams = ending->stream;
+    output->stdout_bytes = not_below_zero(streams[STREAM_STDOUT].bytes);
+    output->stderr_bytes = not_below_zero(streams[STREAM_STDERR].bytes);
+    output->total_bytes = output->stdout_bytes + output->stderr_bytes;
+    output->stdout_tail = make_tail(&streams[STREAM_STDOUT], &output->truncated);
+    output->stderr_tail = make_tail(&streams[STREAM_STDERR], &output->truncated);
+}
+
+static void fill_termination(struct report_termination *termination,
+                             const struct report_facts *facts, const struct verdict *verdict)
+{
+    termination->reason = copy_or_null(verdict->reason);
+    termination->limit = copy_or_null(verdict->limit);
+    const struct supervise_ending *ending = facts->ending;
+    if (!ending) {
+        return;
+    }
+    char word[WORD_SIZE];
+    for (int i = 0; i < bounded(ending->stop_signal_count, STOP_SIGNAL_COUNT); i++) {
+        strvec_push(&termination->requested_signals, words_signal(ending->stop_signals[i], word));
+    }
+    /* A leader that berm ended has ended only if its end was seen. */
+    if (ending->how == ENDED_EXITED || ending->how == ENDED_SIGNALLED ||
+        ending->how == ENDED_NOT_EXECUTED || ending->exited_ns > 0) {
+        termination->child_exit_code = (struct maybe_int){true, report_child_exit_code(ending)};
+    }
+    if (ending->exit_signal > 0) {
+        termination->child_signal = memory_copy_string(words_signal(ending->exit_signal, word));
+    }
+}
+
+static void fill_cleanup(struct report_cleanup *cleanup, const struct report_facts *facts)
+{
+    const struct supervise_ending *ending = facts->ending;
+    if (facts->fallback && facts->failure) {
+        strvec_push_format(&cleanup->errors, "the report could not be written to its place: %s",
+                           facts->failure->msg);
+    }
+    if (!ending) {
+        return;
+    }
+    int count = bounded(ending->survivor_count, SURVIVOR_COUNT);
+    cleanup->attempted = true;
+    cleanup->scope_removed = (struct maybe_bool){true, ending->tree_empty && count == 0};
+    cleanup->temporary_directory_removed = (struct maybe_bool){true, true}; /* none was made */
+    cleanup->descendants_remaining.values = memory_new((size_t)count * sizeof(int64_t));
+    for (int i = 0; i < count; i++) {
+        cleanup->descendants_remaining.values[i] = ending->survivors[i].pid;
+        strvec_push_take(&cleanup->errors, words_survivor(&ending->survivors[i]));
+    }
+    cleanup->descendants_remaining.count = (size_t)count;
+    if (!ending->tree_empty && count == 0) {
+        strvec_push(&cleanup->errors, "it was not proved that the process tree is empty");
+    }
+}
+
+static struct report_error *make_error(const struct verdict *verdict)
+{
+    if (!verdict->error_code) {
+        return NULL;
+    }
+    struct report_error *error = memory_new(sizeof *error);
+    error->code = memory_copy_string(verdict->error_code);
+    error->message = memory_copy_string(verdict->error_message);
+    return error;
+}
+
+char *report_date(int64_t realtime_ns)
+{
+    char text[CLOCK_TEXT_SIZE];
+    clock_format_utc(not_below_zero(realtime_ns), text);
+    return memory_copy_string(text);
+}
+
+void report_v1_fill(struct report_v1 *report, const struct report_facts *facts,
+                    const struct verdict *verdict)
+{
+    const struct supervise_ending *ending = facts->ending;
+    report->schema_version = 1;
+    report->run_id = memory_copy_string(facts->run_id && facts->run_id[0] ? facts->run_id : "none");
+    report->report_file = copy_or_null(facts->report_file);
+    report->outcome = (int)verdict->outcome;
+    report->tier = TIER_NONE;
+    strvec_push_all(&report->command, facts->command);
+    report->cwd = memory_copy_string(facts->cwd ? facts->cwd : "");
+    report->started_at = report_date(facts->started_realtime_ns);
+    report->finished_at = report_date(facts->started_realtime_ns + facts->duration_ns);
+    report->duration_ms = not_below_zero(facts->duration_ns / NS_PER_MS);
+    report->adapter = facts->contain ? contain_to_json(facts->contain) : NULL;
+    report->limits = make_limits(facts);
+    report->preflight = make_preflight(facts, verdict);
+    report->descendants = ending ? make_descendants(ending) : json_array();
+    if (ending) {
+        report->samples = make_samples(ending);
+        report->peaks = make_peaks(ending, &report->samples);
+        fill_output(&report->output, ending);
+    }
+    fill_termination(&report->termination, facts, verdict);
+    fill_cleanup(&report->cleanup, facts);
+    report->error = make_error(verdict);
+}

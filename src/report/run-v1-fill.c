@@ -1,0 +1,273 @@
+#include "run-v1-priv.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "file.h"
+#include "memory.h"
+#include "proc.h"
+#include "process.h"
+#include "text.h"
+#include "words-priv.h"
+
+#ifndef BERM_VERSION
+#error "the build names the version"
+#endif
+
+static char *copy(const char *text)
+{
+    return memory_copy_string(text ? text : "");
+}
+
+static char *copy_or_null(const char *text)
+{
+    return text ? memory_copy_string(text) : NULL;
+}
+
+static int64_t not_below_zero(int64_t value)
+{
+    return value > 0 ? value : 0;
+}
+
+static struct maybe_int known_if(bool known, int64_t value)
+{
+    return (struct maybe_int){known && value >= 0, value};
+}
+
+/* The process that fills the record is the controller. Unreadable: not known, never a failure. */
+static void fill_controller(struct run_controller *controller)
+{
+    controller->pid = os_getpid();
+    char text[1024];
+    struct proc_stat self;
+    ssize_t length = os_read_small(AT_FDCWD, "/proc/self/stat", text, sizeof text);
+    if (length > 0 && proc_stat_parse(text, (size_t)length, &self) == 0) {
+        controller->start_ticks = known_if(true, (int64_t)self.start_ticks);
+    }
+    length = os_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof text);
+    if (length > 0) {
+        text[strcspn(text, "\n")] = '\0';
+        controller->boot_id = copy(text);
+    }
+}
+
+static void fill_timing(struct run_timing *timing, const struct report_facts *facts)
+{
+    timing->duration_ns = not_below_zero(facts->duration_ns);
+    timing->own_ns = not_below_zero(facts->own_ns);
+    const struct supervise_ending *ending = facts->ending;
+    if (!ending) {
+        return;
+    }
+    bool released = ending->released_ns > 0;
+    bool exited = ending->exited_ns > 0;
+    timing->setup_ns = known_if(released, ending->released_ns - ending->created_ns);
+    timing->payload_wall_ns = known_if(released && exited, ending->exited_ns - ending->released_ns);
+    timing->stop_ns =
+        known_if(exited && ending->finished_ns > 0, ending->finished_ns - ending->exited_ns);
+    timing->suspended_ns = known_if(true, ending->suspended_ns);
+}
+
+static struct run_cpu *make_cpu(const struct supervise_ending *ending)
+{
+    struct run_cpu *cpu = memory_new(sizeof *cpu);
+    cpu->user_ns = not_below_zero(ending->cpu_user_ns);
+    cpu->system_ns = not_below_zero(ending->cpu_system_ns);
+    return cpu;
+}
+
+static struct run_memory *make_memory(const struct supervise_ending *ending)
+{
+    struct run_memory *memory = memory_new(sizeof *memory);
+    memory->largest_process_rss_bytes = not_below_zero(ending->largest_rss_bytes);
+    memory->peak_tree_rss_bytes = not_below_zero(ending->peak_rss_bytes);
+    memory->host_available_low_bytes = known_if(true, ending->host_available_low_bytes);
+    return memory;
+}
+
+static struct run_tasks *make_tasks(const struct supervise_ending *ending)
+{
+    struct run_tasks *tasks = memory_new(sizeof *tasks);
+    tasks->peak_tasks = not_below_zero(ending->peak_tasks);
+    tasks->peak_processes = not_below_zero(ending->peak_processes);
+    tasks->stragglers = not_below_zero(ending->stragglers);
+    return tasks;
+}
+
+static struct run_stream make_stream(const struct supervise_stream *stream, const char *kept)
+{
+    char word[WORD_SIZE];
+    return (struct run_stream){
+        .bytes = not_below_zero(stream->bytes),
+        .passed_bytes = not_below_zero(stream->passed_bytes),
+        .pass_error =
+            copy_or_null(stream->pass_error ? words_errno(stream->pass_error, word) : NULL),
+        .kept_bytes = not_below_zero(stream->kept_bytes),
+        .kept_file = copy_or_null(kept),
+        .held_open = stream->held_open,
+    };
+}
+
+static struct run_output *make_output(const struct report_facts *facts)
+{
+    struct run_output *output = memory_new(sizeof *output);
+    const struct supervise_stream *streams = facts->ending->stream;
+    output->stdout = make_stream(&streams[STREAM_STDOUT], facts->kept_stdout);
+    output->stderr = make_stream(&streams[STREAM_STDERR], facts->kept_stderr);
+    return output;
+}
+
+static struct object_list make_limits(const struct report_facts *facts)
+{
+    size_t count = facts->limit_count > 0 ? (size_t)facts->limit_count : 0;
+    struct run_limit *limits = memory_new(count * sizeof *limits);
+    for (size_t i = 0; i < count; i++) {
+        const struct limit_fact *fact = &facts->limits[i];
+        limits[i] = (struct run_limit){
+            .name = copy(fact->name),
+            .unit = copy(fact->unit),
+            .value = known_if(fact->value > 0, fact->value),
+            .seen = known_if(true, fact->seen),
+            .source = copy(fact->source),
+        };
+    }
+    return (struct object_list){limits, count};
+}
+
+static struct run_environment *make_environment(const struct environment *environment)
+{
+    struct run_environment *made = memory_new(sizeof *made);
+    for (size_t i = 0; i < environment->child.count; i++) {
+        const char *entry = environment->child.strings[i];
+        strvec_push_format(&made->passed, "%.*s", (int)strcspn(entry, "="), entry);
+    }
+    size_t count = environment->held_names.count;
+    struct run_held *held = memory_new(count * sizeof *held);
+    for (size_t i = 0; i < count; i++) {
+        held[i].name = copy(environment->held_names.strings[i]);
+        held[i].reason = (int)environment->held_reasons[i];
+    }
+    made->held_back = (struct object_list){held, count};
+    made->recorded = environment_recorded(environment);
+    return made;
+}
+
+static void add_missed(struct strvec *missed, uint8_t bits)
+{
+    static const struct {
+        uint8_t bit;
+        const char *name;
+    } names[] = {
+        {MISSED_PSS, "pss"}, {MISSED_FDS, "fds"}, {MISSED_IO, "io"}, {MISSED_BUDGET, "budget"}};
+    for (size_t i = 0; i < countof(names); i++) {
+        if (bits & names[i].bit) {
+            strvec_push(missed, names[i].name);
+        }
+    }
+}
+
+static struct run_descendant make_descendant(const struct supervise_descendant *seen)
+{
+    struct run_descendant made = {
+        .pid = seen->pid,
+        .parent = seen->parent,
+        .start_ticks = (int64_t)seen->start_ticks,
+        .first_seen_ms = not_below_zero(seen->first_seen_ms),
+        .last_seen_ms = not_below_zero(seen->last_seen_ms),
+        .state = memory_format("%c", seen->state >= '!' && seen->state <= '~' ? seen->state : '?'),
+        .peak_rss_bytes = not_below_zero(seen->peak_rss_bytes),
+        .peak_pss_bytes = known_if(true, seen->peak_pss_bytes),
+        .peak_threads = not_below_zero(seen->peak_threads),
+        .peak_fds = known_if(true, seen->peak_fds),
+        .cpu_user_ms = not_below_zero(seen->cpu_user_ms),
+        .cpu_system_ms = not_below_zero(seen->cpu_system_ms),
+        .read_bytes = known_if(true, seen->read_bytes),
+        .written_bytes = known_if(true, seen->written_bytes),
+        .alive_at_stop = seen->before_stop,
+        .ended = seen->ended,
+    };
+    add_missed(&made.missed, seen->missed);
+    return made;
+}
+
+static struct object_list make_descendants(const struct supervise_ending *ending)
+{
+    const struct supervise_descendant *sorted[DESCENDANT_COUNT];
+    int count = report_sort_descendants(ending, sorted);
+    struct run_descendant *descendants = memory_new((size_t)count * sizeof *descendants);
+    for (int i = 0; i < count; i++) {
+        descendants[i] = make_descendant(sorted[i]);
+    }
+    return (struct object_list){descendants, (size_t)count};
+}
+
+static struct object_list make_survivors(const struct supervise_ending *ending)
+{
+    int count = ending->survivor_count;
+    struct run_survivor *survivors = memory_new((size_t)count * sizeof *survivors);
+    for (int i = 0; i < count; i++) {
+        const struct supervise_survivor *seen = &ending->survivors[i];
+        with_buf name = buf_new(4 * sizeof seen->name);
+        text_neutralise(&name, span_of(seen->name, strnlen(seen->name, sizeof seen->name)));
+        char word[WORD_SIZE];
+        survivors[i] = (struct run_survivor){
+            .pid = seen->pid,
+            .start_ticks = (int64_t)seen->start_ticks,
+            .name = copy(buf_string(&name)),
+            .error = copy_or_null(seen->sys ? words_errno(seen->sys, word) : NULL),
+        };
+    }
+    return (struct object_list){survivors, (size_t)count};
+}
+
+static void fill_ending(struct run_record *record, const struct report_facts *facts)
+{
+    const struct supervise_ending *ending = facts->ending;
+    record->cpu = make_cpu(ending);
+    record->memory = make_memory(ending);
+    record->tasks = make_tasks(ending);
+    record->output = make_output(facts);
+    record->sample_total = not_below_zero(ending->sample_total);
+    record->descendant_total = not_below_zero(ending->descendant_total);
+    record->descendants = make_descendants(ending);
+    record->survivors = make_survivors(ending);
+}
+
+static void fill_exit(struct run_exit *made, const struct report_facts *facts)
+{
+    made->code = report_exit_code(facts) & 0xFF;
+    int signal = report_interrupt(facts);
+    char word[WORD_SIZE];
+    made->signal = copy_or_null(signal ? words_signal(signal, word) : NULL);
+}
+
+void run_record_fill(struct run_record *record, const struct report_facts *facts)
+{
+    record->run_id = copy(facts->run_id && facts->run_id[0] ? facts->run_id : "none");
+    record->label = copy_or_null(facts->label);
+    record->version = copy(BERM_VERSION);
+    fill_controller(&record->controller);
+    record->in_progress = facts->in_progress;
+    record->started_at = report_date(facts->started_realtime_ns);
+    record->finished_at = report_date(facts->started_realtime_ns + facts->duration_ns);
+    fill_timing(&record->timing, facts);
+    record->limits = make_limits(facts);
+    if (facts->contain) {
+        const struct guarantees *guarantees = &facts->contain->guarantees;
+        record->containment = copy(containment_name(guarantees_label(guarantees)));
+        record->guarantees = guarantees_to_json(guarantees);
+    }
+    if (facts->environment) {
+        record->environment = make_environment(facts->environment);
+    }
+    if (facts->binding) {
+        record->executable = binding_to_json(facts->binding);
+    }
+    if (facts->ending) {
+        fill_ending(record, facts);
+    }
+    if (facts->notes) {
+        strvec_push_all(&record->notes, strvec_argv(facts->notes));
+    }
+    fill_exit(&record->exit, facts);
+}

@@ -1,0 +1,134 @@
+/* run-v1-priv.h
+ *
+ * berm's own record `berm.run/v1` as C structs; run-v1.c has its table. Owned like report-v1-priv.h.
+ */
+#pragma once
+
+#include "report-v1-priv.h"
+
+struct run_controller {
+    int64_t pid;
+    struct maybe_int start_ticks;
+    char *boot_id;
+};
+
+struct run_timing {
+    int64_t duration_ns;
+    int64_t own_ns;
+    struct maybe_int setup_ns;
+    struct maybe_int payload_wall_ns;
+    struct maybe_int stop_ns;
+    struct maybe_int suspended_ns;
+};
+
+struct run_cpu {
+    int64_t user_ns;
+    int64_t system_ns;
+};
+
+struct run_memory {
+    int64_t largest_process_rss_bytes;
+    int64_t peak_tree_rss_bytes;
+    struct maybe_int host_available_low_bytes;
+};
+
+struct run_tasks {
+    int64_t peak_tasks;
+    int64_t peak_processes;
+    int64_t stragglers;
+};
+
+struct run_stream {
+    int64_t bytes;
+    int64_t passed_bytes;
+    char *pass_error;
+    int64_t kept_bytes;
+    char *kept_file;
+    bool held_open;
+};
+
+struct run_output {
+    struct run_stream stdout;
+    struct run_stream stderr;
+};
+
+struct run_limit {
+    char *name;
+    char *unit;
+    struct maybe_int value;
+    struct maybe_int seen;
+    char *source;
+};
+
+struct run_held {
+    char *name;
+    int reason;
+};
+
+struct run_environment {
+    struct strvec passed;
+    struct object_list held_back; /* struct run_held */
+    json_t *recorded;
+};
+
+struct run_descendant {
+    int64_t pid;
+    int64_t parent;
+    int64_t start_ticks;
+    int64_t first_seen_ms;
+    int64_t last_seen_ms;
+    char *state;
+    int64_t peak_rss_bytes;
+    struct maybe_int peak_pss_bytes;
+    int64_t peak_threads;
+    struct maybe_int peak_fds;
+    int64_t cpu_user_ms;
+    int64_t cpu_system_ms;
+    struct maybe_int read_bytes;
+    struct maybe_int written_bytes;
+    struct strvec missed;
+    bool alive_at_stop;
+    bool ended;
+};
+
+struct run_survivor {
+    int64_t pid;
+    int64_t start_ticks;
+    char *name;
+    char *error;
+};
+
+struct run_exit {
+    int64_t code;
+    char *signal;
+};
+
+struct run_record {
+    char *run_id;
+    char *label;
+    char *version;
+    struct run_controller controller;
+    bool in_progress;
+    char *started_at;
+    char *finished_at;
+    struct run_timing timing;
+    struct run_cpu *cpu;
+    struct run_memory *memory;
+    struct run_tasks *tasks;
+    struct run_output *output;
+    struct object_list limits; /* struct run_limit */
+    char *containment;
+    json_t *guarantees;
+    struct run_environment *environment;
+    json_t *executable;
+    int64_t sample_total;
+    int64_t descendant_total;
+    struct object_list descendants; /* struct run_descendant */
+    struct object_list survivors;   /* struct run_survivor */
+    struct strvec notes;
+    struct run_exit exit;
+    struct report_v1 report;
+};
+
+/* Fill a zeroed record but for .report; record_done() ends it. */
+void run_record_fill(struct run_record *record, const struct report_facts *facts);

@@ -1,0 +1,202 @@
+#include "run-v1-priv.h"
+
+#include "validate.h"
+
+#define COUNT(type, member, text) FIELD(type, member, FIELD_INT, SENSITIVITY_PUBLIC, .doc = (text))
+#define MAYBE_COUNT(type, member, text)                                                            \
+    FIELD(type, member, FIELD_MAYBE_INT, SENSITIVITY_PUBLIC, .doc = (text))
+
+static const struct record_field controller_fields[] = {
+    COUNT(struct run_controller, pid, "of the berm that owns the run"),
+    MAYBE_COUNT(struct run_controller, start_ticks, "its start, in clock ticks since boot"),
+    FIELD(struct run_controller, boot_id, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC,
+          .doc = "of the boot that both numbers belong to"),
+};
+static const struct record controller_record =
+    RECORD(struct run_controller, "controller", controller_fields,
+           .doc = "The three together name one process for good: a provisional record whose "
+                  "controller is alive belongs to a run that is going on.");
+
+static const struct record_field timing_fields[] = {
+    COUNT(struct run_timing, duration_ns, "the whole run"),
+    COUNT(struct run_timing, own_ns, "the whole run less the payload's own wall time"),
+    MAYBE_COUNT(struct run_timing, setup_ns, "creation of the first process to its release"),
+    MAYBE_COUNT(struct run_timing, payload_wall_ns, "release to the end of the first process"),
+    MAYBE_COUNT(struct run_timing, stop_ns, "from there until nothing was left"),
+    MAYBE_COUNT(struct run_timing, suspended_ns, "the machine slept; in none of the others"),
+};
+static const struct record timing_record = RECORD(struct run_timing, "timing", timing_fields,
+                                                  .doc = "Nanoseconds by the monotonic clock.");
+
+static const struct record_field cpu_fields[] = {
+    COUNT(struct run_cpu, user_ns, "of every process that was reaped"),
+    COUNT(struct run_cpu, system_ns, "likewise"),
+};
+static const struct record cpu_record = RECORD(struct run_cpu, "cpu", cpu_fields);
+
+static const struct record_field memory_fields[] = {
+    COUNT(struct run_memory, largest_process_rss_bytes,
+          "the largest process, by the kernel's own high-water mark"),
+    COUNT(struct run_memory, peak_tree_rss_bytes, "the whole tree, as sampled"),
+    MAYBE_COUNT(struct run_memory, host_available_low_bytes,
+                "the least MemAvailable of the host that was seen"),
+};
+static const struct record memory_record = RECORD(struct run_memory, "memory", memory_fields);
+
+static const struct record_field tasks_fields[] = {
+    COUNT(struct run_tasks, peak_tasks, "threads of the tree, as sampled"),
+    COUNT(struct run_tasks, peak_processes, "likewise processes"),
+    COUNT(struct run_tasks, stragglers,
+          "descendants that were alive when the first process had exited by itself"),
+};
+static const struct record tasks_record = RECORD(struct run_tasks, "tasks", tasks_fields);
+
+static const struct record_field stream_fields[] = {
+    COUNT(struct run_stream, bytes, "written by the payload, exactly"),
+    COUNT(struct run_stream, passed_bytes, "passed on as they came"),
+    FIELD(struct run_stream, pass_error, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC,
+          .doc = "why passing on ended early; `EPIPE`: the reader left"),
+    COUNT(struct run_stream, kept_bytes, "of the beginning, in the kept file"),
+    FIELD(struct run_stream, kept_file, FIELD_MAYBE_STRING, SENSITIVITY_OUTPUT,
+          .doc = "where that is; its bytes are as the payload wrote them, not redacted"),
+    FIELD(struct run_stream, held_open, FIELD_BOOL, SENSITIVITY_PUBLIC,
+          .doc = "somebody outside the tree still held the stream at the end"),
+};
+static const struct record stream_record = RECORD(struct run_stream, "stream", stream_fields);
+
+static const struct record_field output_fields[] = {
+    FIELD(struct run_output, stdout, FIELD_OBJECT, SENSITIVITY_OUTPUT, .record = &stream_record,
+          .doc = "standard output"),
+    FIELD(struct run_output, stderr, FIELD_OBJECT, SENSITIVITY_OUTPUT, .record = &stream_record,
+          .doc = "standard error"),
+};
+static const struct record output_record = RECORD(struct run_output, "streams", output_fields);
+
+static const struct record_field limit_fields[] = {
+    FIELD(struct run_limit, name, FIELD_STRING, SENSITIVITY_PUBLIC, .minimum = 1,
+          .doc = "what is limited"),
+    FIELD(struct run_limit, unit, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc = "`bytes`, `ms` or `count`"),
+    MAYBE_COUNT(struct run_limit, value, "null: no limit"),
+    MAYBE_COUNT(struct run_limit, seen, "the most that was seen; null: not known"),
+    FIELD(struct run_limit, source, FIELD_STRING, SENSITIVITY_TEXT,
+          .doc = "where the value came from: a flag, the host, a default"),
+};
+static const struct record limit_record = RECORD(struct run_limit, "limit", limit_fields);
+
+/* By enum held_reason. */
+static const char *const held_reasons[] = {"not_listed", "refused", "credential", NULL};
+
+static const struct record_field held_fields[] = {
+    FIELD(struct run_held, name, FIELD_STRING, SENSITIVITY_TEXT, .doc = "of the variable"),
+    FIELD(struct run_held, reason, FIELD_ENUM, SENSITIVITY_PUBLIC, .names = held_reasons,
+          .doc = "why it was not passed"),
+};
+static const struct record held_record = RECORD(struct run_held, "held_back", held_fields);
+
+static const struct record_field environment_fields[] = {
+    FIELD(struct run_environment, passed, FIELD_STRINGS, SENSITIVITY_TEXT,
+          .doc = "names of the variables that the payload got"),
+    FIELD(struct run_environment, held_back, FIELD_OBJECTS, SENSITIVITY_PUBLIC,
+          .record = &held_record, .doc = "those that it did not get"),
+    FIELD(struct run_environment, recorded, FIELD_OPEN, SENSITIVITY_TEXT,
+          .doc = "values of the few that may be recorded"),
+};
+static const struct record environment_record =
+    RECORD(struct run_environment, "environment", environment_fields);
+
+static const struct record_field descendant_fields[] = {
+    COUNT(struct run_descendant, pid, "process id"),
+    COUNT(struct run_descendant, parent, "its parent when it was first seen"),
+    COUNT(struct run_descendant, start_ticks, "with the pid its identity within the boot"),
+    COUNT(struct run_descendant, first_seen_ms, "since the command was created"),
+    COUNT(struct run_descendant, last_seen_ms, "likewise"),
+    FIELD(struct run_descendant, state, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc = "as last seen: a letter of proc(5)"),
+    COUNT(struct run_descendant, peak_rss_bytes, "resident memory"),
+    MAYBE_COUNT(struct run_descendant, peak_pss_bytes, "null: never read"),
+    COUNT(struct run_descendant, peak_threads, "threads"),
+    MAYBE_COUNT(struct run_descendant, peak_fds, "open descriptors; null: never read"),
+    COUNT(struct run_descendant, cpu_user_ms, "as last seen"),
+    COUNT(struct run_descendant, cpu_system_ms, "likewise"),
+    MAYBE_COUNT(struct run_descendant, read_bytes, "from storage; null: never read"),
+    MAYBE_COUNT(struct run_descendant, written_bytes, "to storage; null: never read"),
+    FIELD(struct run_descendant, missed, FIELD_STRINGS, SENSITIVITY_PUBLIC,
+          .doc = "what could not be read: `pss`, `fds`, `io`, `budget`"),
+    FIELD(struct run_descendant, alive_at_stop, FIELD_BOOL, SENSITIVITY_PUBLIC,
+          .doc = "was there when the stop began"),
+    FIELD(struct run_descendant, ended, FIELD_BOOL, SENSITIVITY_PUBLIC, .doc = "gone at the end"),
+};
+static const struct record descendant_record =
+    RECORD(struct run_descendant, "descendant", descendant_fields,
+           .doc = "No command line, environment, path or open file of a process is recorded.");
+
+static const struct record_field survivor_fields[] = {
+    COUNT(struct run_survivor, pid, "process id"),
+    COUNT(struct run_survivor, start_ticks, "with the pid its identity within the boot"),
+    FIELD(struct run_survivor, name, FIELD_STRING, SENSITIVITY_TEXT,
+          .doc = "what the process calls itself, neutralised"),
+    FIELD(struct run_survivor, error, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC,
+          .doc = "why it could not be signalled; null: it was, and is still there"),
+};
+static const struct record survivor_record =
+    RECORD(struct run_survivor, "survivor", survivor_fields);
+
+static const struct record_field exit_fields[] = {
+    FIELD(struct run_exit, code, FIELD_INT, SENSITIVITY_PUBLIC, .maximum = 255,
+          .doc = "what `berm run` answers in its plain mode"),
+    FIELD(struct run_exit, signal, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC,
+          .doc = "the signal that interrupted berm, of which it dies"),
+};
+static const struct record exit_record = RECORD(struct run_exit, "exit", exit_fields);
+
+static const struct record_field run_fields[] = {
+    FIELD_FIXED("schema", "berm.run/v1", .doc = "names this format"),
+    FIELD(struct run_record, run_id, FIELD_STRING, SENSITIVITY_PUBLIC, .minimum = 1,
+          .doc = "the run"),
+    FIELD(struct run_record, label, FIELD_MAYBE_STRING, SENSITIVITY_TEXT,
+          .doc = "what a person called it"),
+    FIELD(struct run_record, version, FIELD_STRING, SENSITIVITY_PUBLIC, .doc = "of berm"),
+    FIELD(struct run_record, controller, FIELD_OBJECT, SENSITIVITY_PUBLIC,
+          .record = &controller_record, .doc = "the process that owns the run"),
+    FIELD(struct run_record, in_progress, FIELD_BOOL, SENSITIVITY_PUBLIC,
+          .doc = "provisional: the run had not ended when this was written"),
+    FIELD(struct run_record, started_at, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc = "date and time, RFC 3339"),
+    FIELD(struct run_record, finished_at, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc = "likewise; when this was written, for a provisional record"),
+    FIELD(struct run_record, timing, FIELD_OBJECT, SENSITIVITY_PUBLIC, .record = &timing_record,
+          .doc = "where the time went"),
+    FIELD(struct run_record, cpu, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC, .record = &cpu_record,
+          .doc = "processor time; null when nothing was started, like the next three"),
+    FIELD(struct run_record, memory, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC,
+          .record = &memory_record, .doc = "memory"),
+    FIELD(struct run_record, tasks, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC, .record = &tasks_record,
+          .doc = "tasks and processes"),
+    FIELD(struct run_record, output, FIELD_MAYBE_OBJECT, SENSITIVITY_OUTPUT,
+          .record = &output_record, .doc = "what the payload wrote"),
+    FIELD(struct run_record, limits, FIELD_OBJECTS, SENSITIVITY_PUBLIC, .record = &limit_record,
+          .doc = "every effective limit and where it came from"),
+    FIELD(struct run_record, containment, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC,
+          .doc = "`managed`, `partial` or `uncontained`; null: not known yet"),
+    FIELD(struct run_record, guarantees, FIELD_MAYBE_OPEN, SENSITIVITY_PUBLIC,
+          .doc = "level of each guarantee, and why it is not stronger"),
+    FIELD(struct run_record, environment, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC,
+          .record = &environment_record, .doc = "variables of the payload, by name"),
+    FIELD(struct run_record, executable, FIELD_MAYBE_OPEN, SENSITIVITY_PATH,
+          .doc = "what was executed, how it was found, why it was allowed, its identity"),
+    COUNT(struct run_record, sample_total, "looks at the tree; the report holds the newest"),
+    COUNT(struct run_record, descendant_total, "processes seen; more than are listed: not kept"),
+    FIELD(struct run_record, descendants, FIELD_OBJECTS, SENSITIVITY_PUBLIC,
+          .record = &descendant_record, .doc = "the first 256 that were seen, by pid"),
+    FIELD(struct run_record, survivors, FIELD_OBJECTS, SENSITIVITY_PUBLIC,
+          .record = &survivor_record, .doc = "processes that could not be ended"),
+    FIELD(struct run_record, notes, FIELD_STRINGS, SENSITIVITY_TEXT,
+          .doc = "what else a person should know"),
+    FIELD(struct run_record, exit, FIELD_OBJECT, SENSITIVITY_PUBLIC, .record = &exit_record,
+          .doc = "what berm itself answers"),
+    FIELD(struct run_record, report, FIELD_OBJECT, SENSITIVITY_PUBLIC, .record = &report_v1_record,
+          .doc = "the published report of the same run"),
+};
+const struct record run_v1_record = RECORD(struct run_record, "berm.run/v1", run_fields,
+                                           .doc = "One run with everything that berm knows of it.");

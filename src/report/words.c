@@ -1,0 +1,42 @@
+#include "words-priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "text.h"
+
+const char *words_signal(int signal, char word[WORD_SIZE])
+{
+    const char *name = sigabbrev_np(signal);
+    if (name) {
+        (void)snprintf(word, WORD_SIZE, "SIG%s", name);
+    } else if (signal >= SIGRTMIN && signal <= SIGRTMAX) {
+        (void)snprintf(word, WORD_SIZE, "SIGRTMIN+%d", signal - SIGRTMIN);
+    } else {
+        (void)snprintf(word, WORD_SIZE, "signal %d", signal);
+    }
+    return word;
+}
+
+const char *words_errno(int sys, char word[WORD_SIZE])
+{
+    const char *name = sys > 0 ? strerrorname_np(sys) : NULL;
+    if (name) {
+        (void)snprintf(word, WORD_SIZE, "%s", name);
+    } else {
+        (void)snprintf(word, WORD_SIZE, "errno %d", sys);
+    }
+    return word;
+}
+
+char *words_survivor(const struct supervise_survivor *survivor)
+{
+    with_buf name = buf_new(4 * sizeof survivor->name);
+    text_neutralise(&name, span_of(survivor->name, strnlen(survivor->name, sizeof survivor->name)));
+    char word[WORD_SIZE];
+    return memory_format("pid %d (%s): %s", (int)survivor->pid, buf_string(&name),
+                         survivor->sys ? words_errno(survivor->sys, word)
+                                       : "signalled and still there");
+}
