@@ -20,7 +20,7 @@
  * Limitations  integers are 64 bit signed; a larger one is refused, never rounded. Fractions are
  *              doubles, written with 17 digits. Strings are written as they are but for C0 controls:
  *              who prints JSON to a terminal neutralises it (text.h). For control records, not for
- *              artifacts: the tree takes ten to twenty times the text.
+ *              artifacts: the tree takes about ten times the text.
  */
 #pragma once
 

@@ -55,6 +55,8 @@ static void fill_timing(struct run_timing *timing, const struct report_facts *fa
 {
     timing->duration_ns = not_below_zero(facts->duration_ns);
     timing->own_ns = not_below_zero(facts->own_ns);
+    timing->places_ns = not_below_zero(facts->places_ns);
+    timing->prepare_ns = not_below_zero(facts->prepare_ns);
     const struct supervise_ending *ending = facts->ending;
     if (!ending) {
         return;

@@ -15,6 +15,8 @@ struct run_controller {
 struct run_timing {
     int64_t duration_ns;
     int64_t own_ns;
+    int64_t places_ns;
+    int64_t prepare_ns;
     struct maybe_int setup_ns;
     struct maybe_int payload_wall_ns;
     struct maybe_int stop_ns;

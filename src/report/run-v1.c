@@ -20,6 +20,8 @@ static const struct record controller_record =
 static const struct record_field timing_fields[] = {
     COUNT(struct run_timing, duration_ns, "the whole run"),
     COUNT(struct run_timing, own_ns, "the whole run less the payload's own wall time"),
+    COUNT(struct run_timing, places_ns, "of it: id, state folder, provisional records"),
+    COUNT(struct run_timing, prepare_ns, "of it: host, limits, environment, executable"),
     MAYBE_COUNT(struct run_timing, setup_ns, "creation of the first process to its release"),
     MAYBE_COUNT(struct run_timing, payload_wall_ns, "release to the end of the first process"),
     MAYBE_COUNT(struct run_timing, stop_ns, "from there until nothing was left"),

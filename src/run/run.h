@@ -34,7 +34,7 @@
 enum run_authority { AUTHORITY_PERSON, AUTHORITY_DECLARED };
 enum run_stdin { RUN_STDIN_NULL, RUN_STDIN_INHERIT, RUN_STDIN_FILE };
 enum run_exit_mode {
-    EXIT_MODE_PLAIN,   /* the payload's own; 120 limit, 124 time, 121 refused, 125, 126, 127, 128+n */
+    EXIT_MODE_PLAIN, /* the payload's own; 120 limit, 124 time, 121 refused, 125, 126, 127, 128+n */
     EXIT_MODE_OUTCOME, /* 0 ok, 4 process failed, 8 timed out or cancelled, 9 refused, ... */
     EXIT_MODE_BISECT,  /* everything but the payload's own verdict is 125 */
 };
@@ -50,36 +50,36 @@ enum run_exit_mode {
     X(sample_ms, "--sample-ms", "ms", 10, 60000, "between two looks at the process tree")
 
 struct run_request {
-    char *const *argv;           /* NULL-terminated; EX-4 */
-    const char *cwd;             /* NULL: where the caller stands */
-    char *const *roots;          /* working roots that cwd must lie in; NULL: any (a person's run) */
-    char *const *environment;    /* the caller's */
-    struct strvec overrides;     /* --env NAME or NAME=VALUE */
+    char *const *argv;        /* NULL-terminated; EX-4 */
+    const char *cwd;          /* NULL: where the caller stands */
+    char *const *roots;       /* working roots that cwd must lie in; NULL: any (a person's run) */
+    char *const *environment; /* the caller's */
+    struct strvec overrides;  /* --env NAME or NAME=VALUE */
     bool env_all;
 #define X(member, option, unit, minimum, maximum, meaning) int64_t member;
-    RUN_LIMITS(X)                /* 0: the default (grace: -1); timeout -1: none, said explicitly */
+    RUN_LIMITS(X) /* 0: the default (grace: -1); timeout -1: none, said explicitly */
 #undef X
     enum run_stdin stdin_mode;
     const char *stdin_path;
-    const char *report;          /* path, or NULL */
+    const char *report; /* path, or NULL */
     const char *label;
-    const char *scope;           /* optional scope identity, [A-Za-z0-9._:-]{1,128}; NULL: none */
+    const char *scope; /* optional scope identity, [A-Za-z0-9._:-]{1,128}; NULL: none */
     bool keep_output;
-    uint32_t require;            /* guarantees that must be enforced, by bit */
+    uint32_t require; /* guarantees that must be enforced, by bit */
     enum run_authority authority;
     enum run_exit_mode exit_mode;
-    int pass_fd[STREAM_COUNT];   /* -1: payload output is not passed on */
-    int cancel_fd;               /* -1: none */
+    int pass_fd[STREAM_COUNT]; /* -1: payload output is not passed on */
+    int cancel_fd;             /* -1: none */
     const struct os_clock *clock;
     struct supervise_observer observer;
 };
 
 struct run_result {
-    json_t *record;      /* berm.run/v1, as it was published */
-    char *record_path;   /* in the state folder, or the fallback place */
-    char *report_path;   /* the named slot, NULL: none */
-    int exit_code;       /* by exit_mode */
-    int die_of;          /* the signal that interrupted berm: die of it after all is said; 0: none */
+    json_t *record;    /* berm.run/v1, as it was published */
+    char *record_path; /* in the state folder, or the fallback place */
+    char *report_path; /* the named slot, NULL: none */
+    int exit_code;     /* by exit_mode */
+    int die_of;        /* the signal that interrupted berm: die of it after all is said; 0: none */
     enum outcome outcome;
 };
 
@@ -91,8 +91,8 @@ int run_request_decode(const json_t *json, struct run_request *ret_request,
                        struct run_request_holder **ret_holder, struct err *err) must_check;
 void run_request_release(struct run_request_holder *holder);
 
-int run_execute(const struct run_request *request, struct run_result *ret_result, struct err *err)
-    must_check;
+int run_execute(const struct run_request *request, struct run_result *ret_result,
+                struct err *err) must_check;
 /* {command, executable, cwd, limits[], environment, guarantees, checks[], ...} or NULL. */
 json_t *run_explain(const struct run_request *request, struct err *err) must_check;
 void run_result_done(struct run_result *result);

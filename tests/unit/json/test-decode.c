@@ -1,4 +1,6 @@
-#include "sample-cases.h"
+#include "../unit.h"
+
+#include "sample.h"
 
 static void assert_all_zero(const struct sample *sample)
 {

@@ -1,4 +1,6 @@
-#include "sample-cases.h"
+#include "../unit.h"
+
+#include "sample.h"
 
 static void assert_json(const json_t *json, const char *wanted)
 {

@@ -1,0 +1,174 @@
+#include "run-priv.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "file.h"
+#include "memory.h"
+#include "process.h"
+
+static void refuse(struct preparation *preparation, const char *code, struct err *err,
+                   const char *remedy)
+{
+    checks_add_take(&preparation->checks, code, false, memory_copy_string(err->msg),
+                    memory_copy_string(err_code_name(err->code)), memory_copy_string(remedy));
+    if (preparation->failure.code == ERR_NONE) {
+        preparation->failure = *err;
+    }
+}
+
+static bool lies_beneath(const char *path, const char *root)
+{
+    size_t n = strlen(root);
+    while (n > 1 && root[n - 1] == '/') {
+        n--;
+    }
+    return strncmp(path, root, n) == 0 && (n == 1 || path[n] == '/' || path[n] == '\0');
+}
+
+/* The descriptor first; its name is asked of the kernel, so that both are the same folder. */
+static int open_cwd(const struct run_request *request, struct preparation *preparation,
+                    struct err *err)
+{
+    const char *wanted = request->cwd ? request->cwd : ".";
+    preparation->cwd = fd_adopt(os_openat(AT_FDCWD, wanted, O_PATH | O_DIRECTORY, 0));
+    if (!fd_is_open(&preparation->cwd)) {
+        return err_sys(err, fd_error(&preparation->cwd), "working folder '%s'", wanted);
+    }
+    char own_fd[64];
+    with_buf text = buf_new(sizeof own_fd);
+    buf_add_format(&text, "/proc/self/fd/%d", fd_num(&preparation->cwd));
+    ssize_t length = os_readlinkat(AT_FDCWD, buf_string(&text), preparation->cwd_path,
+                                   sizeof preparation->cwd_path);
+    if (length < 0) {
+        return err_sys(err, (int)length, "name of the working folder '%s'", wanted);
+    }
+    struct stat here;
+    struct stat named;
+    int result = os_fstat(fd_num(&preparation->cwd), &here);
+    if (result < 0) {
+        return err_sys(err, result, "working folder '%s'", wanted);
+    }
+    if (here.st_nlink == 0 || os_stat_entry(AT_FDCWD, preparation->cwd_path, &named) < 0 ||
+        named.st_dev != here.st_dev || named.st_ino != here.st_ino) {
+        return err_set(err, ERR_CHANGED, "the working folder '%s' was removed", wanted);
+    }
+    for (char *const *root = request->roots; root && *root; root++) {
+        if (lies_beneath(preparation->cwd_path, *root)) {
+            return 0;
+        }
+    }
+    return request->roots ? err_set(err, ERR_REFUSED, "'%s' lies in none of the working roots",
+                                    preparation->cwd_path)
+                          : 0;
+}
+
+static int open_stdin(const struct run_request *request, struct preparation *preparation,
+                      struct err *err)
+{
+    const char *path = "/dev/null";
+    switch (request->stdin_mode) {
+    case RUN_STDIN_INHERIT:
+        preparation->standard_input = fd_adopt(os_dup_above(0, 3));
+        if (!fd_is_open(&preparation->standard_input)) {
+            return err_sys(err, fd_error(&preparation->standard_input), "--stdin inherit");
+        }
+        return 0;
+    case RUN_STDIN_FILE:
+        path = request->stdin_path;
+        break;
+    case RUN_STDIN_NULL:
+    default:
+        break;
+    }
+    /* A FIFO without a writer must not block berm: its reader becomes a blocking one afterwards. */
+    preparation->standard_input =
+        fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0));
+    if (!fd_is_open(&preparation->standard_input)) {
+        return err_sys(err, fd_error(&preparation->standard_input), "--stdin '%s'", path);
+    }
+    struct stat stat;
+    int result = os_fstat(fd_num(&preparation->standard_input), &stat);
+    if (result < 0) {
+        return err_sys(err, result, "--stdin '%s'", path);
+    }
+    if (S_ISDIR(stat.st_mode)) {
+        return err_set(err, ERR_REFUSED, "--stdin '%s' is a folder", path);
+    }
+    result = os_set_nonblocking(fd_num(&preparation->standard_input), false);
+    return result < 0 ? err_sys(err, result, "--stdin '%s'", path) : 0;
+}
+
+static void prepare_environment(const struct run_request *request, struct preparation *preparation)
+{
+    struct environment_request wanted = {.inherited = request->environment,
+                                         .overrides = &request->overrides,
+                                         .pass_all = request->env_all};
+    struct err err = {0};
+    if (environment_build(&wanted, &preparation->environment, &err) < 0) {
+        refuse(preparation, "preflight.environment", &err,
+               "leave the variable out of --env; it would steer programs that did not ask for it");
+    }
+}
+
+static void prepare_binding(const struct run_request *request, struct preparation *preparation)
+{
+    struct binding_request wanted = {
+        .name = request->argv[0],
+        .argv = request->argv,
+        .cwd_fd = fd_num(&preparation->cwd),
+        .cwd_path = preparation->cwd_path,
+        .environment = environment_envp(&preparation->environment),
+        .policy = request->authority == AUTHORITY_PERSON ? POLICY_TRUSTED_HOST_TOOL
+                                                         : POLICY_PROJECT_BOUND,
+        .roots = (const char *const *)request->roots,
+        .own_authority = request->authority == AUTHORITY_PERSON,
+    };
+    struct err err = {0};
+    preparation->binding = binding_resolve(&wanted, &err);
+    if (!preparation->binding) {
+        refuse(preparation, "preflight.executable", &err, "");
+    }
+}
+
+void prepare(const struct run_request *request, struct preparation *preparation)
+{
+    struct err err = {0};
+    const struct os_clock *clock = request->clock;
+    if (open_cwd(request, preparation, &err) < 0) {
+        refuse(preparation, "preflight.cwd", &err, "give an existing folder with --cwd");
+    }
+    contain_choose(&preparation->contain);
+    bool here = fd_is_open(&preparation->cwd);
+    if (envelope_read(here ? fd_num(&preparation->cwd) : AT_FDCWD, clock->realtime_ns(),
+                      &preparation->envelope, &err) < 0) {
+        refuse(preparation, "preflight.host", &err, "mount /proc");
+    } else {
+        preparation->envelope_known = true;
+        run_limits_decide(request, &preparation->envelope, &preparation->limits,
+                          &preparation->checks);
+        contain_require(&preparation->contain, request->require, &preparation->envelope.cgroup,
+                        &preparation->checks);
+    }
+    prepare_environment(request, preparation);
+    if (here) {
+        prepare_binding(request, preparation);
+    }
+    if (open_stdin(request, preparation, &err) < 0) {
+        refuse(preparation, "preflight.stdin", &err, "give a file that can be read");
+    }
+}
+
+void preparation_done(struct preparation *preparation)
+{
+    if (!preparation) {
+        return;
+    }
+    binding_free(preparation->binding);
+    environment_done(&preparation->environment);
+    checks_done(&preparation->checks);
+    strvec_done(&preparation->notes);
+    fd_close(&preparation->standard_input);
+    fd_close(&preparation->cwd);
+    *preparation = (struct preparation){0};
+}

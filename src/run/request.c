@@ -1,0 +1,187 @@
+#include "run-priv.h"
+
+#include <string.h>
+
+#include "memory.h"
+#include "process.h"
+#include "record.h"
+
+struct run_request run_request_plain(void)
+{
+    return (struct run_request){
+        .environment = os_environment_all(),
+        .grace_ms = -1,
+        .authority = AUTHORITY_PERSON,
+        .pass_fd = {-1, -1},
+        .cancel_fd = -1,
+        .clock = &os_clock_real,
+    };
+}
+
+static int check_argv(const struct run_request *request, struct err *err)
+{
+    if (!request->argv || !request->argv[0] || request->argv[0][0] == '\0') {
+        return err_set(err, ERR_USAGE, "argv: no command was given");
+    }
+    return 0;
+}
+
+static int check_scope(const char *scope, struct err *err)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
+    size_t n = scope ? strlen(scope) : 1;
+    if (scope && (n == 0 || n > 128 || strspn(scope, allowed) != n)) {
+        return err_set(err, ERR_USAGE, "scope: 1 to 128 letters, digits and . _ : - are allowed");
+    }
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    size_t offset;
+    int64_t minimum;
+    int64_t maximum;
+} limits[] = {
+#define X(member, option, unit, minimum, maximum, meaning)                                         \
+    {#member, offsetof(struct run_request, member), minimum, maximum},
+    RUN_LIMITS(X)
+#undef X
+};
+
+int run_request_check(const struct run_request *request, struct err *err)
+{
+    if (check_argv(request, err) < 0 || check_scope(request->scope, err) < 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < countof(limits); i++) {
+        int64_t value;
+        memcpy(&value, (const char *)request + limits[i].offset, sizeof value);
+        bool default_value = value == 0 || value == -1;
+        if (!default_value && (value < limits[i].minimum || value > limits[i].maximum)) {
+            return err_set(err, ERR_RANGE, "%s: %lld is outside %lld to %lld", limits[i].name,
+                           (long long)value, (long long)limits[i].minimum,
+                           (long long)limits[i].maximum);
+        }
+    }
+    if (request->label && strlen(request->label) > 200) {
+        return err_set(err, ERR_RANGE, "label: at most 200 bytes");
+    }
+    if (request->stdin_mode == RUN_STDIN_FILE && !request->stdin_path) {
+        return err_set(err, ERR_USAGE, "stdin: no file was given");
+    }
+    return 0;
+}
+
+/* A request as an agent or a library sends it: berm.request/v1 (EX-5). */
+struct run_request_holder {
+    struct strvec argv;
+    char *cwd;
+    struct strvec roots;
+    struct strvec environment;
+    bool environment_all;
+#define X(member, option, unit, minimum, maximum, meaning) struct maybe_int member;
+    RUN_LIMITS(X)
+#undef X
+    char *standard_input;
+    char *report;
+    char *label;
+    char *scope;
+    bool keep_output;
+    struct strvec require;
+};
+
+#define OPTIONAL .optional = true
+static const struct record_field request_fields[] = {
+    FIELD_FIXED("schema", "berm.request/v1", .doc = "this format"),
+    FIELD(struct run_request_holder, argv, FIELD_STRINGS, SENSITIVITY_ARGV, .minimum = 1,
+          .maximum = 65536, .doc = "the command; never a shell string"),
+    FIELD(struct run_request_holder, cwd, FIELD_MAYBE_STRING, SENSITIVITY_PATH, OPTIONAL,
+          .maximum = 4095, .doc = "working folder"),
+    FIELD(struct run_request_holder, roots, FIELD_STRINGS, SENSITIVITY_PATH, OPTIONAL,
+          .maximum = 64, .doc = "folders that cwd must lie in"),
+    FIELD(struct run_request_holder, environment, FIELD_STRINGS, SENSITIVITY_TEXT, OPTIONAL,
+          .maximum = 1024, .doc = "NAME (the caller's) or NAME=VALUE"),
+    FIELD(struct run_request_holder, environment_all, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
+          .doc = "pass everything that is not refused"),
+#define X(member_, option_, unit_, minimum_, maximum_, meaning_)                                   \
+    FIELD(struct run_request_holder, member_, FIELD_MAYBE_INT, SENSITIVITY_PUBLIC, OPTIONAL,       \
+          .minimum = minimum_, .maximum = maximum_, .doc = meaning_),
+    RUN_LIMITS(X)
+#undef X
+        FIELD(struct run_request_holder, standard_input, FIELD_MAYBE_STRING, SENSITIVITY_PATH,
+              OPTIONAL, .maximum = 4095, .doc = "a file; none: /dev/null"),
+    FIELD(struct run_request_holder, report, FIELD_MAYBE_STRING, SENSITIVITY_PATH, OPTIONAL,
+          .maximum = 4095, .doc = "where the report goes besides the state folder"),
+    FIELD(struct run_request_holder, label, FIELD_MAYBE_STRING, SENSITIVITY_TEXT, OPTIONAL,
+          .maximum = 200, .doc = "text for the record"),
+    FIELD(struct run_request_holder, scope, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, OPTIONAL,
+          .minimum = 1, .maximum = 128, .doc = "scope identity"),
+    FIELD(struct run_request_holder, keep_output, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
+          .doc = "keep the output beside the record"),
+    FIELD(struct run_request_holder, require, FIELD_STRINGS, SENSITIVITY_PUBLIC, OPTIONAL,
+          .maximum = 16, .doc = "guarantees that must be enforced"),
+};
+static const struct record request_record =
+    RECORD(struct run_request_holder, "berm.request/v1", request_fields,
+           .doc = "What a run is asked to be.");
+
+static int64_t given_or(struct maybe_int value, int64_t fallback)
+{
+    return value.known ? value.value : fallback;
+}
+
+static int decode_require(const struct strvec *names, uint32_t *ret_set, struct err *err)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        uint32_t set = 0;
+        if (guarantee_parse_set(names->strings[i], &set, err) < 0) {
+            return err_wrap(err, "require");
+        }
+        *ret_set |= set;
+    }
+    return 0;
+}
+
+int run_request_decode(const json_t *json, struct run_request *ret_request,
+                       struct run_request_holder **ret_holder, struct err *err)
+{
+    struct run_request_holder *holder = memory_new(sizeof *holder);
+    if (record_decode(&request_record, json, holder, err) < 0) {
+        memory_free(holder);
+        return -1;
+    }
+    struct run_request request = run_request_plain();
+    request.argv = strvec_argv(&holder->argv);
+    request.cwd = holder->cwd;
+    request.roots = holder->roots.count ? strvec_argv(&holder->roots) : NULL;
+    request.overrides = holder->environment;
+    request.env_all = holder->environment_all;
+#define X(member, option, unit, minimum, maximum, meaning)                                         \
+    request.member = given_or(holder->member, request.member);
+    RUN_LIMITS(X)
+#undef X
+    request.stdin_mode = holder->standard_input ? RUN_STDIN_FILE : RUN_STDIN_NULL;
+    request.stdin_path = holder->standard_input;
+    request.report = holder->report;
+    request.label = holder->label;
+    request.scope = holder->scope;
+    request.keep_output = holder->keep_output;
+    if (decode_require(&holder->require, &request.require, err) < 0 ||
+        run_request_check(&request, err) < 0) {
+        run_request_release(holder);
+        return -1;
+    }
+    *ret_request = request;
+    *ret_holder = holder;
+    return 0;
+}
+
+void run_request_release(struct run_request_holder *holder)
+{
+    if (!holder) {
+        return;
+    }
+    record_done(&request_record, holder);
+    memory_free(holder);
+}

@@ -1,0 +1,402 @@
+/* The order of a run. Each step leaves the facts richer; publication is the same for every ending:
+ *
+ *   places    archive and slots hold a complete provisional record
+ *   prepare   what stands in the way is collected, nothing is started
+ *   broker    only when nothing stands in the way and nobody interrupted
+ *   publish   named report, then the state folder's record, then the fallback where one failed
+ */
+#include "run-priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "file.h"
+#include "memory.h"
+#include "process.h"
+
+enum { RECORD_RESERVE_BYTES = 256 << 10, RECORD_MAX_BYTES = 4 << 20 };
+enum { KEEP_DEFAULT_BYTES = 64 << 20 };
+
+struct run {
+    const struct run_request *request;
+    struct interrupts interrupts;
+    struct archive *archive;
+    struct slot *record_slot;
+    struct slot *report_slot;
+    char id[RUN_ID_SIZE];
+    struct preparation preparation;
+    struct supervise_ending *ending;
+    struct err failure;
+    json_t *envelope;
+    char *kept_path[STREAM_COUNT];
+    struct fd kept[STREAM_COUNT];
+    int64_t started_ns;
+    struct report_facts facts;
+};
+
+static void run_done(struct run *run)
+{
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        fd_close(&run->kept[i]);
+        memory_free(run->kept_path[i]);
+    }
+    supervise_ending_free(run->ending);
+    json_decref(run->envelope);
+    preparation_done(&run->preparation);
+    slot_free(run->report_slot);
+    slot_free(run->record_slot);
+    archive_free(run->archive);
+    interrupts_end(&run->interrupts);
+}
+
+/* The first failure of berm's own is the one that is told. */
+static void fail(struct run *run, const struct err *err)
+{
+    if (run->failure.code == ERR_NONE) {
+        run->failure = *err;
+        run->facts.failure = &run->failure;
+    }
+}
+
+static void note(struct run *run, const char *what, const struct err *err)
+{
+    strvec_push_format(&run->preparation.notes, "%s: %s", what, err->msg);
+}
+
+static int render(const json_t *value, struct buf *out, struct err *err)
+{
+    buf_clear(out);
+    if (json_write(value, JSON_READABLE, out, err) < 0) {
+        return -1;
+    }
+    return buf_fits(out) ? 0
+                         : err_set(err, ERR_OVER_BUDGET, "a record may hold at most %d bytes",
+                                   RECORD_MAX_BYTES);
+}
+
+static const json_t *inner_report(const json_t *record)
+{
+    return json_object_get(record, "report");
+}
+
+/* A complete record that says "in progress" stands in every place before anything long begins. */
+static int take_slot(struct run *run, const json_t *part, const char *path, struct slot **ret_slot,
+                     struct err *err)
+{
+    with_buf text = buf_new(RECORD_MAX_BYTES);
+    if (render(part, &text, err) < 0) {
+        return -1;
+    }
+    *ret_slot = slot_take(path, run->id, buf_span(&text), RECORD_RESERVE_BYTES, err);
+    return *ret_slot ? 0 : -1;
+}
+
+static int open_archive(struct run *run, struct err *err)
+{
+    run->archive = archive_open(run->request->environment, err);
+    return run->archive ? archive_new_id(run->archive, run->id, err) : -1;
+}
+
+static void invent_id(struct run *run)
+{
+    unsigned char bytes[RUN_ID_SIZE - 2];
+    if (os_getrandom(bytes, sizeof bytes) < 0) {
+        memset(bytes, 0, sizeof bytes);
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        run->id[i] = "0123456789abcdefghjkmnpqrstvwxyz"[bytes[i] & 31];
+    }
+}
+
+static void take_places(struct run *run)
+{
+    const struct run_request *request = run->request;
+    struct err err = {0};
+    bool archived = open_archive(run, &err) == 0;
+    if (!archived) {
+        invent_id(run);
+        if (request->report) {
+            note(run, "no record in the state folder", &err);
+        } else {
+            fail(run, &err);
+        }
+    }
+    run->facts.run_id = run->id;
+    run->facts.in_progress = true;
+    with_json record = report_build(&run->facts, &err);
+    run->facts.in_progress = false;
+    if (!record) {
+        fail(run, &err);
+        return;
+    }
+    if (archived) {
+        with_string path = archive_path(run->archive, run->id, ".json");
+        if (take_slot(run, record, path, &run->record_slot, &err) < 0) {
+            if (request->report) {
+                note(run, "no record in the state folder", &err);
+            } else {
+                fail(run, &err);
+            }
+        }
+    }
+    if (request->report &&
+        take_slot(run, inner_report(record), request->report, &run->report_slot, &err) < 0) {
+        fail(run, &err);
+    }
+}
+
+static void open_kept(struct run *run)
+{
+    static const char *const suffixes[STREAM_COUNT] = {".stdout", ".stderr"};
+    for (int i = 0; i < STREAM_COUNT && run->request->keep_output; i++) {
+        struct err err = {0};
+        run->kept[i] = fd_adopt(
+            run->archive ? archive_create(run->archive, run->id, suffixes[i], &err) : -ENOENT);
+        if (!fd_is_open(&run->kept[i])) {
+            if (err.code == ERR_NONE) {
+                (void)err_set(&err, ERR_UNAVAILABLE, "--keep-output needs the state folder");
+            }
+            fail(run, &err);
+            return;
+        }
+        run->kept_path[i] = archive_path(run->archive, run->id, suffixes[i]);
+    }
+    run->facts.kept_stdout = run->kept_path[STREAM_STDOUT];
+    run->facts.kept_stderr = run->kept_path[STREAM_STDERR];
+}
+
+static void supervise(struct run *run)
+{
+    const struct run_request *request = run->request;
+    struct preparation *preparation = &run->preparation;
+    open_kept(run);
+    if (run->failure.code != ERR_NONE) {
+        return;
+    }
+    const struct supervise_request wanted = {
+        .binding = preparation->binding,
+        .environment = environment_envp(&preparation->environment),
+        .cwd_fd = fd_num(&preparation->cwd),
+        .stdin_fd = fd_num(&preparation->standard_input),
+        .pass_fd = {request->pass_fd[STREAM_STDOUT], request->pass_fd[STREAM_STDERR]},
+        .keep_fd = {request->keep_output ? fd_num(&run->kept[STREAM_STDOUT]) : -1,
+                    request->keep_output ? fd_num(&run->kept[STREAM_STDERR]) : -1},
+        .keep_bytes = preparation->limits.values.output_bytes
+                          ? preparation->limits.values.output_bytes
+                          : KEEP_DEFAULT_BYTES,
+        .limits = preparation->limits.values,
+        .interrupts = &run->interrupts,
+        .cancel_fd = request->cancel_fd,
+        .clock = request->clock,
+        .observer = request->observer,
+    };
+    struct err err = {0};
+    if (supervise_run(&wanted, &run->ending, &err) < 0) {
+        fail(run, &err);
+        return;
+    }
+    run->facts.ending = run->ending;
+}
+
+/* What each limit met, for the record and the summary. */
+static void see_limits(struct run *run)
+{
+    const struct supervise_ending *ending = run->ending;
+    if (!ending) {
+        return;
+    }
+    const struct {
+        const char *name;
+        int64_t seen;
+    } seen[] = {
+        {"memory", ending->peak_rss_bytes},
+        {"tasks", ending->peak_tasks},
+        {"timeout", (ending->exited_ns - ending->released_ns) / NS_PER_MS},
+        {"output", ending->stream[STREAM_STDOUT].bytes + ending->stream[STREAM_STDERR].bytes},
+        {"host reserve", ending->host_available_low_bytes},
+    };
+    for (int i = 0; i < run->facts.limit_count; i++) {
+        for (size_t j = 0; j < countof(seen); j++) {
+            if (strcmp(run->facts.limits[i].name, seen[j].name) == 0) {
+                run->facts.limits[i].seen = seen[j].seen;
+            }
+        }
+    }
+}
+
+static void gather(struct run *run)
+{
+    struct report_facts *facts = &run->facts;
+    const struct supervise_ending *ending = run->ending;
+    facts->duration_ns = run->request->clock->monotonic_ns() - run->started_ns;
+    int64_t payload_ns = ending && ending->released_ns > 0 && ending->exited_ns > 0
+                             ? ending->exited_ns - ending->released_ns
+                             : 0;
+    facts->own_ns = facts->duration_ns - payload_ns;
+    see_limits(run);
+}
+
+static int publish_part(struct slot *slot, const json_t *part, struct err *err)
+{
+    with_buf text = buf_new(RECORD_MAX_BYTES);
+    return render(part, &text, err) < 0 ? -1 : slot_publish(slot, buf_span(&text), err);
+}
+
+/* The requested place failed: a complete report in the system's temporary folder (RP-4). */
+static int publish_fallback(struct run *run, const json_t *record, struct run_result *result,
+                            struct err *err)
+{
+    char path[4096];
+    with_buf text = buf_new(RECORD_MAX_BYTES);
+    if (render(inner_report(record), &text, err) < 0 ||
+        slot_fallback(run->id, buf_span(&text), path, sizeof path, err) < 0) {
+        return -1;
+    }
+    memory_free(result->report_path);
+    result->report_path = memory_copy_string(path);
+    return 0;
+}
+
+static bool place_is_missing(const struct run *run)
+{
+    return run->request->report ? !run->report_slot : !run->record_slot;
+}
+
+static json_t *build(struct run *run, struct err *err)
+{
+    gather(run);
+    return report_build(&run->facts, err);
+}
+
+/* Replace the record by one that says that its place could not be written. */
+static int rebuild(struct run *run, json_t **record, const struct err *why, struct err *err)
+{
+    fail(run, why);
+    run->facts.fallback = true;
+    json_drop(record);
+    *record = build(run, err);
+    return *record ? 0 : -1;
+}
+
+static int publish(struct run *run, struct run_result *result, struct err *err)
+{
+    run->facts.fallback = place_is_missing(run);
+    result->record = build(run, err);
+    if (!result->record) {
+        return -1;
+    }
+    struct err why = {0};
+    if (run->report_slot) {
+        if (publish_part(run->report_slot, inner_report(result->record), &why) < 0) {
+            if (rebuild(run, &result->record, &why, err) < 0) {
+                return -1;
+            }
+        } else {
+            result->report_path = memory_copy_string(slot_path(run->report_slot));
+        }
+    }
+    if (run->record_slot) {
+        if (publish_part(run->record_slot, result->record, &why) == 0) {
+            result->record_path = memory_copy_string(slot_path(run->record_slot));
+        } else if (!run->request->report && rebuild(run, &result->record, &why, err) < 0) {
+            return -1;
+        }
+    }
+    return run->facts.fallback ? publish_fallback(run, result->record, result, err) : 0;
+}
+
+static void prune(struct run *run)
+{
+    struct archive_pruned pruned;
+    struct err err = {0};
+    if (run->archive && run->record_slot && archive_prune(run->archive, false, &pruned, &err) < 0) {
+        /* The run itself is published; an old record that stays harms nobody. */
+    }
+}
+
+static void begin(struct run *run)
+{
+    const struct run_request *request = run->request;
+    run->started_ns = request->clock->monotonic_ns();
+    run->facts = (struct report_facts){
+        .label = request->label,
+        .report_file = request->report,
+        .command = request->argv,
+        .cwd = request->cwd ? request->cwd : ".",
+        .started_realtime_ns = request->clock->realtime_ns(),
+        .notes = &run->preparation.notes,
+    };
+    struct err err = {0};
+    if (interrupts_begin(&run->interrupts, &err) < 0) {
+        fail(run, &err);
+    }
+}
+
+static void prepare_and_run(struct run *run)
+{
+    struct preparation *preparation = &run->preparation;
+    struct report_facts *facts = &run->facts;
+    prepare(run->request, preparation);
+    facts->cwd = preparation->cwd_path[0] ? preparation->cwd_path : facts->cwd;
+    facts->contain = &preparation->contain;
+    facts->checks = &preparation->checks;
+    facts->binding = preparation->binding;
+    facts->environment = &preparation->environment;
+    if (preparation->envelope_known) {
+        run->envelope = envelope_to_json(&preparation->envelope, preparation->cwd_path);
+        facts->envelope = run->envelope;
+    }
+    memcpy(facts->limits, preparation->limits.facts, sizeof facts->limits);
+    facts->limit_count = preparation->limits.count;
+    if (!checks_ok(&preparation->checks)) {
+        if (preparation->failure.code != ERR_NONE) {
+            facts->failure = &preparation->failure;
+        }
+        return;
+    }
+    facts->prepare_ns = run->request->clock->monotonic_ns() - run->started_ns - facts->places_ns;
+    facts->early_signal = interrupts_pending(&run->interrupts);
+    if (facts->early_signal == 0) {
+        supervise(run);
+    }
+}
+
+int run_execute(const struct run_request *request, struct run_result *ret_result, struct err *err)
+{
+    if (run_request_check(request, err) < 0) {
+        return -1;
+    }
+    cleanup(run_done) struct run run = {.request = request};
+    with_run_result result = {0};
+    begin(&run);
+    take_places(&run);
+    run.facts.places_ns = request->clock->monotonic_ns() - run.started_ns;
+    if (run.failure.code == ERR_NONE) {
+        prepare_and_run(&run);
+    }
+    if (publish(&run, &result, err) < 0) {
+        return -1;
+    }
+    prune(&run);
+
+    struct verdict verdict;
+    report_decide(&run.facts, &verdict);
+    result.outcome = verdict.outcome;
+    result.exit_code = run_exit_code(request->exit_mode, &verdict, &run.facts);
+    result.die_of = report_interrupt(&run.facts);
+    *ret_result = result;
+    result = (struct run_result){0};
+    return 0;
+}
+
+void run_result_done(struct run_result *result)
+{
+    if (!result) {
+        return;
+    }
+    json_decref(result->record);
+    memory_free(result->record_path);
+    memory_free(result->report_path);
+    *result = (struct run_result){0};
+}
