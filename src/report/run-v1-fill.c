@@ -1,12 +1,9 @@
 #include "run-v1-priv.h"
 
-#include <fcntl.h>
 #include <string.h>
 
-#include "file.h"
 #include "memory.h"
-#include "proc.h"
-#include "process.h"
+#include "owner-priv.h"
 #include "text.h"
 #include "words-priv.h"
 
@@ -34,21 +31,14 @@ static struct maybe_int known_if(bool known, int64_t value)
     return (struct maybe_int){known && value >= 0, value};
 }
 
-/* The process that fills the record is the controller. Unreadable: not known, never a failure. */
+/* The process that fills the record is the controller. */
 static void fill_controller(struct run_controller *controller)
 {
-    controller->pid = os_getpid();
-    char text[1024];
-    struct proc_stat self;
-    ssize_t length = os_read_small(AT_FDCWD, "/proc/self/stat", text, sizeof text);
-    if (length > 0 && proc_stat_parse(text, (size_t)length, &self) == 0) {
-        controller->start_ticks = known_if(true, (int64_t)self.start_ticks);
-    }
-    length = os_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof text);
-    if (length > 0) {
-        text[strcspn(text, "\n")] = '\0';
-        controller->boot_id = copy(text);
-    }
+    struct owner owner;
+    owner_read_self(&owner);
+    controller->pid = owner.pid;
+    controller->start_ticks = known_if(true, owner.start_ticks);
+    controller->boot_id = copy_or_null(owner.boot_id[0] ? owner.boot_id : NULL);
 }
 
 static void fill_timing(struct run_timing *timing, const struct report_facts *facts)

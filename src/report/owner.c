@@ -1,0 +1,48 @@
+#include "owner-priv.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "file.h"
+#include "proc.h"
+#include "process.h"
+
+static void read_boot_id(char boot_id[BOOT_ID_SIZE])
+{
+    ssize_t length =
+        os_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot_id, BOOT_ID_SIZE);
+    boot_id[length > 0 ? strcspn(boot_id, "\n") : 0] = '\0';
+}
+
+static int64_t read_start_ticks(pid_t pid)
+{
+    with_fd stat = fd_adopt(os_proc_stat_open(pid));
+    struct proc_stat seen;
+    if (!fd_is_open(&stat) || os_proc_stat_read(fd_num(&stat), &seen) < 0) {
+        return -1;
+    }
+    return (int64_t)seen.start_ticks;
+}
+
+void owner_read_self(struct owner *ret_owner)
+{
+    ret_owner->pid = os_getpid();
+    ret_owner->start_ticks = read_start_ticks(os_getpid());
+    read_boot_id(ret_owner->boot_id);
+}
+
+bool owner_is_alive(const json_t *controller)
+{
+    const json_t *pid = json_object_get(controller, "pid");
+    const json_t *start_ticks = json_object_get(controller, "start_ticks");
+    const char *boot_id = json_string_value(json_object_get(controller, "boot_id"));
+    char now[BOOT_ID_SIZE];
+    read_boot_id(now);
+    if (!json_is_integer(pid) || !json_is_integer(start_ticks) || !boot_id || now[0] == '\0' ||
+        strcmp(boot_id, now) != 0) {
+        return false;
+    }
+    json_int_t number = json_integer_value(pid);
+    return number > 0 && number <= INT32_MAX &&
+           read_start_ticks((pid_t)number) == json_integer_value(start_ticks);
+}
