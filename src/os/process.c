@@ -175,10 +175,16 @@ int os_signal_mask(int how, const sigset_t *set, sigset_t *ret_old)
     return (int)OS_CALL(rt_sigprocmask, sigprocmask(how, set, ret_old));
 }
 
+/* The kernel's own interface, since libc refuses the two signals that it keeps for itself, and whoever
+ * was started through posix_spawn has both ignored. With neither flags nor mask the layout behind
+ * the handler does not matter. */
 static int set_disposition(int signal, void (*handler)(int))
 {
-    struct sigaction action = {.sa_handler = handler};
-    return (int)OS_CALL(rt_sigaction, sigaction(signal, &action, NULL));
+    struct {
+        void (*handler)(int);
+        unsigned long rest[8];
+    } action = {.handler = handler};
+    return (int)OS_CALL(rt_sigaction, syscall(SYS_rt_sigaction, signal, &action, NULL, 8));
 }
 
 int os_signal_default(int signal)

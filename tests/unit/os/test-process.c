@@ -113,6 +113,34 @@ static void ignored_signals_are_known(void **state)
     assert_int_equal(outcome_of(report_what_is_ignored).si_status, 0);
 }
 
+/* T16, T18: also the two that libc keeps for itself, which posix_spawn leaves ignored. */
+static void reset_every_signal(void)
+{
+    uint64_t ignored = 0;
+    for (int signal = 1; signal <= 64; signal++) {
+        if (signal == SIGKILL || signal == SIGSTOP) {
+            continue;
+        }
+        if (os_signal_ignore(signal) < 0) {
+            os_exit(signal);
+        }
+    }
+    if (os_signals_ignored(&ignored) < 0 || ignored != ~(UINT64_C(1) << 8 | UINT64_C(1) << 18)) {
+        os_exit(100);
+    }
+    for (int signal = 1; signal <= 64; signal++) {
+        if ((ignored >> (signal - 1) & 1) && os_signal_default(signal) < 0) {
+            os_exit(signal);
+        }
+    }
+    os_exit(os_signals_ignored(&ignored) == 0 && ignored == 0 ? 0 : 101);
+}
+
+static void every_signal_can_be_reset(void **state)
+{
+    assert_int_equal(outcome_of(reset_every_signal).si_status, 0);
+}
+
 static void close_all_but_three(void)
 {
     int low = os_dup_above(STDIN_FILENO, 100);
@@ -256,6 +284,7 @@ int main(void)
         cmocka_unit_test(a_signal_goes_through_the_descriptor),
         cmocka_unit_test(one_can_die_of_any_signal),
         cmocka_unit_test(ignored_signals_are_known),
+        cmocka_unit_test(every_signal_can_be_reset),
         cmocka_unit_test(descriptors_are_closed_from_a_number_on),
         cmocka_unit_test(a_descriptor_for_a_child_survives_its_exec),
         cmocka_unit_test(what_is_executed_is_the_open_file),
