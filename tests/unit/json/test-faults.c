@@ -1,6 +1,4 @@
-#include "../unit.h"
-
-#include "sample.h"
+#include "sample-cases.h"
 
 /* EX-5: by name, with the full path; the same words from decode and in the list of faults. */
 static void each_fault_is_named_by_its_path(void **state)

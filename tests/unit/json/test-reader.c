@@ -7,9 +7,14 @@ typedef void make_text(struct buf *out, size_t n);
 
 static void repeat(struct buf *out, const char *text, size_t times)
 {
-    for (size_t i = 0; i < times; i++) {
-        buf_add_string(out, text);
+    with_buf block = buf_new(1 << 16);
+    for (size_t i = 0; i < 1000 && i < times; i++) {
+        buf_add_string(&block, text);
     }
+    for (; times > 1000; times -= 1000) {
+        buf_add_span(out, buf_span(&block));
+    }
+    buf_add(out, buf_string(&block), times * strlen(text));
 }
 
 static void make_bytes(struct buf *out, size_t n)
@@ -159,6 +164,15 @@ static void strings_hide_what_they_hold(void **state)
     with_json json = json_read(span_of_string("[\"[{,\\\"[{,\\\\\",\"]},\"]"), &budget, NULL);
     assert_int_equal(json_array_size(json), 2);
     assert_string_equal(json_string_value(json_array_get(json, 0)), "[{,\"[{,\\");
+}
+
+static void a_closed_level_is_left_and_an_empty_one_has_no_item(void **state)
+{
+    static const struct json_budget budget = {
+        .bytes = 100, .depth = 3, .items = 11, .string_bytes = 20};
+    with_json json = json_read(span_of_string("[{},{},[],[[]],{\"a\":{},\"b\":{},\"c\":[]},[{}]]"),
+                               &budget, NULL);
+    assert_int_equal(json_array_size(json), 6);
 }
 
 static void budgets_stop_what_would_exhaust_a_parser(void **state)
@@ -393,6 +407,7 @@ int main(void)
         cmocka_unit_test(every_budget_holds_at_its_edge),
         cmocka_unit_test(an_error_over_budget_names_the_byte),
         cmocka_unit_test(strings_hide_what_they_hold),
+        cmocka_unit_test(a_closed_level_is_left_and_an_empty_one_has_no_item),
         cmocka_unit_test(budgets_stop_what_would_exhaust_a_parser),
         cmocka_unit_test(hostile_text_is_corrupt_and_says_where),
         cmocka_unit_test(the_line_and_the_column_are_right),

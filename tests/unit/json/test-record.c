@@ -1,6 +1,4 @@
-#include "../unit.h"
-
-#include "sample.h"
+#include "sample-cases.h"
 
 static void assert_json(const json_t *json, const char *wanted)
 {

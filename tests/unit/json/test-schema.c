@@ -1,8 +1,6 @@
 /* The schema is judged by what it accepts: a small validator that knows the keywords that
- * record_schema() uses, and no other, goes through every case that record_faults() is tested with. */
-#include "../unit.h"
-
-#include "sample.h"
+ * record_schema() uses, and no other, goes through every case of record_faults(). */
+#include "sample-cases.h"
 
 static bool accepts(const json_t *root, const json_t *schema, const json_t *json);
 
