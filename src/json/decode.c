@@ -1,7 +1,8 @@
 /* decode.c
  *
  * A record is checked as a whole before anything is made of it (faults.c), so filling the struct
- * cannot fail and there is nothing to take back. A value is NULL where an optional field is missing.
+ * cannot fail and there is nothing to take back. A value is NULL where an optional field is
+ * missing.
  */
 #include "json-priv.h"
 

@@ -18,9 +18,9 @@
  *              json_write(): ERR_OVER_BUDGET when out is full, ERR_INTERNAL for a NULL or a cycle;
  *              what out held before stays, nothing is added.
  * Limitations  integers are 64 bit signed; a larger one is refused, never rounded. Fractions are
- *              doubles, written with 17 digits. Strings are written as they are but for C0 controls:
- *              who prints JSON to a terminal neutralises it (text.h). For control records, not for
- *              artifacts: the tree takes about ten times the text.
+ *              doubles, written with 17 digits. Strings are written as they are but for C0
+ *              controls: who prints JSON to a terminal neutralises it (text.h). For control records,
+ *              not for artifacts: the tree takes ten to twenty times the text.
  */
 #pragma once
 

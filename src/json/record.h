@@ -21,10 +21,13 @@
  * Errors       record_decode(): ERR_USAGE, or ERR_RANGE for a value outside its bounds; who decodes
  *              stored bytes calls it ERR_CORRUPT. record_encode() does not fail and does not check
  *              bounds (record_faults() does): an all-zero struct is fine, a NULL string is "", a
- *              NULL open object is {}, a NULL array of them [], and text that is not UTF-8 is made so (json_text).
+ *              NULL open object is {}, a NULL array of them [], and text that is not UTF-8 is made so
+ *              (json_text).
  * Limitations  one representation for each type, as listed at enum field_type; no fractions. The
- *              elements of a list of strings or integers have no bounds of their own. JSON Schema
- *              counts characters where the bounds of strings here are bytes, so it is a little wider.
+ *              elements of a list of strings or integers have no bounds of their own. An optional
+ *              field whose empty value lies outside its bounds is encoded as one that does not decode:
+ *              make it a MAYBE. JSON Schema counts characters where the bounds of strings here are
+ *              bytes, so it is a little wider.
  */
 #pragma once
 
@@ -94,8 +97,8 @@ struct record_field {
     const char *const *names; /* FIELD_ENUM: NULL-terminated */
     const struct record *record; /* FIELD_OBJECT, FIELD_OBJECTS, FIELD_MAYBE_OBJECT */
     const char *text;            /* FIELD_CONST */
-    /* May be missing. A missing one decodes to its empty value: false, 0, "", the first name, {}, no
-     * items, null for MAYBE; a null MAYBE that is optional is left out again by record_encode(). */
+    /* May be missing. A missing one decodes to its empty value: false, 0, "", the first name, {},
+     * no items, null for MAYBE; a null MAYBE that is optional is left out by record_encode(). */
     bool optional;
     const char *doc;
 };

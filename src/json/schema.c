@@ -1,7 +1,7 @@
 /* schema.c
  *
- * The schema of the record at the top, its parts under $defs by their names. What JSON Schema cannot
- * say exactly (bounds in bytes) is said as widely as needed: what decodes always satisfies it.
+ * The schema of the record at the top, its parts under $defs by their names. What JSON Schema
+ * cannot say exactly (bounds in bytes) is said as widely as needed: what decodes satisfies it.
  */
 #include "json-priv.h"
 

@@ -19,8 +19,8 @@ __attribute__((constructor)) void json_setup(void)
      * no other reason to check. This way it aborts, and so does JSON while memory is armed. */
     json_set_alloc_funcs(memory_new, memory_free);
 
-    /* The seed of jansson's hash tables, against keys that were made to collide. Left alone it would
-     * open /dev/urandom behind the back of os/; the kernel has given every process random bytes. */
+    /* The seed of jansson's hash tables, against keys that were made to collide. Left alone it
+     * would open /dev/urandom behind the back of os/; the kernel has given us random bytes. */
     size_t seed = 1;
     const void *random_bytes = (const void *)getauxval(AT_RANDOM);
     if (random_bytes) {
