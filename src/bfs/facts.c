@@ -93,7 +93,7 @@ int bfs_check_trust(const struct bfs_facts *facts, enum bfs_trust trust, const c
         return 0;
     }
     const char *who = NULL;
-    const char *remedy = "chmod go-w it";
+    const char *remedy = "chmod go-w it or use another directory";
     switch (bfs_writers_of(facts)) {
     case BFS_WRITERS_OWN:
     case BFS_WRITERS_STICKY:
@@ -110,12 +110,12 @@ int bfs_check_trust(const struct bfs_facts *facts, enum bfs_trust trust, const c
     case BFS_WRITERS_FOREIGN:
     default:
         who = "it belongs to somebody else, who may replace files in it";
-        remedy = "own it";
+        remedy = "use a directory of your own";
         break;
     }
     return err_set(
         err, ERR_REFUSED,
-        "directory '%s' (mode %04o, owner %u, group %u): %s; %s or use another directory", path,
+        "directory '%s' (mode %04o, owner %u, group %u): %s; %s", path,
         facts->mode & 07777u, facts->owner, facts->group, who, remedy);
 }
 

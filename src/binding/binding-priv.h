@@ -42,6 +42,9 @@ struct decision {
 int policy_decide(const struct binding_request *request, enum binding_policy policy,
                   const struct walk *walk, struct decision *ret_decision,
                   struct err *err) must_check;
+/* The rules that need the file open: capabilities that it would give. */
+int policy_decide_open(const struct binding_request *request, int fd, const struct walk *walk,
+                       struct decision *decision, struct err *err) must_check;
 /* A weakness is allowed to a person's own authority and refused otherwise. */
 int policy_weakness(const struct binding_request *request, struct decision *decision,
                     struct err *err, const char *format, ...) must_check printf_like(4, 5);
@@ -76,6 +79,7 @@ struct shebang {
 };
 /* What the kernel makes of the first bytes of a file. */
 void shebang_parse(struct span head, struct shebang *ret_shebang);
+bool shebang_is_env(const struct shebang *shebang);
 /* The NAME of `#!/usr/bin/env NAME`, else NULL. */
 const char *shebang_env_name(const struct shebang *shebang);
 

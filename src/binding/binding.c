@@ -58,13 +58,37 @@ static int interpreter_fails(const struct bound_file *script, const struct sheba
                     dos ? " (its first line ends in CR LF: remove the CR)" : "");
 }
 
+/* `#!/usr/bin/env ...`: env must be there, as the kernel would find it, and with a plain NAME it is
+ * passed over for what it would start. *ret_name: that NAME, or NULL. */
+static int look_through_env(const struct binding_request *request, struct bound_file *script,
+                            const struct shebang *shebang, const char **ret_name, struct err *err)
+{
+    with_found env = {0};
+    *ret_name = NULL;
+    if (!shebang_is_env(shebang)) {
+        return 0;
+    }
+    if (search_find(request, shebang->interpreter, &env, err) < 0) {
+        return interpreter_fails(script, shebang, err);
+    }
+    *ret_name = shebang_env_name(shebang);
+    if (*ret_name) {
+        return 0;
+    }
+    return policy_weakness(
+        request, &script->decision, err,
+        "'%s' has env choose its interpreter ('%s'), which is not bound: name one "
+        "interpreter on its first line",
+        script->found.walk.canonical, shebang->argument);
+}
+
 /* The next file of the chain: the interpreter of the last one. *ret_more: there was one. */
 static int bind_interpreter(const struct binding_request *request, struct binding *binding,
                             bool *ret_more, struct err *err)
 {
     struct bound_file *script = &binding->files[binding->file_count - 1];
-    struct bound_file *next = &binding->files[binding->file_count];
     struct shebang shebang;
+    const char *env_name = NULL;
     if (read_shebang(script, &shebang, err) < 0) {
         return -1;
     }
@@ -77,23 +101,18 @@ static int bind_interpreter(const struct binding_request *request, struct bindin
                        "'%s' has more than %d interpreters one above another",
                        binding->files[0].found.walk.canonical, BINDING_FILES_MAX - 1);
     }
-    const char *env_name = shebang_env_name(&shebang);
-    with_string path = interpreter_path(&shebang);
-    if (env_name) {
-        /* env itself must be there, as the kernel would find it; what it starts is bound instead. */
-        with_found env = {0};
-        if (search_find(request, shebang.interpreter, &env, err) < 0) {
-            return interpreter_fails(script, &shebang, err);
-        }
+    if (look_through_env(request, script, &shebang, &env_name, err) < 0) {
+        return -1;
     }
-    if (bound_file_make(request, POLICY_TRUSTED_HOST_TOOL, env_name ? env_name : path, next, err) <
-        0) {
+    with_string path = interpreter_path(&shebang);
+    if (bound_file_make(request, POLICY_TRUSTED_HOST_TOOL, env_name ? env_name : path,
+                        &binding->files[binding->file_count], err) < 0) {
         return interpreter_fails(script, &shebang, err);
     }
     binding->file_count++;
+    bool has_argument = !env_name && shebang.argument[0] != '\0';
     put_in_front(&binding->argv, env_name ? env_name : shebang.interpreter,
-                 env_name || shebang.argument[0] == '\0' ? NULL : shebang.argument,
-                 script->found.exec_path);
+                 has_argument ? shebang.argument : NULL, script->found.exec_path);
     return 0;
 }
 

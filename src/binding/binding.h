@@ -17,14 +17,18 @@
  *
  * Policies     project_bound, managed_tool, exact_path: canonical target beneath one of the roots,
  *              owner root or the caller, no group or world write on file or ancestors, no set-id.
- *              trusted_host_tool: any place. With `own_authority` (plain runs, IF-2) a foreign owner
- *              or a group-writable place is recorded as a weakness instead of refused; set-id files,
- *              world-writable files and world-writable folders without the sticky bit are refused
- *              under every policy.
+ *              trusted_host_tool: any place. With `own_authority` (plain runs, IF-2) a foreign owner,
+ *              a group-writable place or file capabilities are recorded as weaknesses instead of
+ *              refused; set-id files, world-writable files and world-writable folders without the
+ *              sticky bit are refused under every policy.
  * Ownership    the binding owns its descriptors; binding_exec_fd() lends one.
  * Errors       ERR_NOT_FOUND, ERR_NOT_EXECUTABLE, ERR_REFUSED (policy), ERR_CHANGED (identity), ERR_SYS.
- * Limitations  a file that the same user can still write is bound up to the check, not beyond it;
- *              shared libraries that the program loads are not bound; no more than 5 interpreters.
+ * Limitations  a file that the same user can still write is bound up to the check, not beyond it, and
+ *              a script is opened again by its interpreter; shared libraries that the program loads
+ *              are not bound; no more than 5 interpreters. `#!/usr/bin/env -S ...` binds env and not
+ *              what env starts (a weakness, and refused without own_authority). A file that is
+ *              neither ELF nor a script is left to the kernel: formats of binfmt_misc need a path
+ *              and are not started by a descriptor.
  * Source       execve(2) "Interpreter scripts", execveat(2).
  */
 #pragma once

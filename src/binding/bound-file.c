@@ -1,5 +1,6 @@
 #include "binding-priv.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "clock.h"
@@ -23,12 +24,28 @@ static struct file_identity identity_of(const struct bfs_facts *facts)
     };
 }
 
+static int cannot_open(const struct walk *walk, const struct err *failure, struct err *err)
+{
+    if (failure->sys == EACCES) {
+        return err_set(err, ERR_REFUSED,
+                       "'%s' (mode %04o, owner %u) may be executed but not read, so it cannot be "
+                       "bound: chmod a+r it, or run a copy",
+                       walk->canonical, walk->facts.mode & 07777u, walk->facts.owner);
+    }
+    if (err) {
+        *err = *failure;
+    }
+    return -1;
+}
+
 static int open_and_hash(struct bound_file *bound, struct err *err)
 {
     const struct walk *walk = &bound->found.walk;
     const struct bfs_rule rule = {.maximum_bytes = INT64_MAX, .allow_links = true};
-    if (bfs_file_open_fd(fd_num(&walk->target), walk->canonical, &rule, &bound->file, err) < 0) {
-        return -1;
+    struct err failure = {0};
+    if (bfs_file_open_fd(fd_num(&walk->target), walk->canonical, &rule, &bound->file, &failure) <
+        0) {
+        return cannot_open(walk, &failure, err);
     }
     if (!bfs_facts_equal(&bound->file.facts, &walk->facts)) {
         return err_set(err, ERR_CHANGED, "'%s' changed while it was looked at", walk->canonical);
@@ -47,7 +64,9 @@ int bound_file_make(const struct binding_request *request, enum binding_policy p
     with_bound_file bound = {.name = memory_copy_string(name)};
     if (search_find(request, name, &bound.found, err) < 0 ||
         policy_decide(request, policy, &bound.found.walk, &bound.decision, err) < 0 ||
-        open_and_hash(&bound, err) < 0) {
+        open_and_hash(&bound, err) < 0 ||
+        policy_decide_open(request, bfs_file_fd(&bound.file), &bound.found.walk, &bound.decision,
+                           err) < 0) {
         return -1;
     }
     fd_close(&bound.found.walk.target);

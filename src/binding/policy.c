@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "file.h"
 #include "memory.h"
 #include "process.h"
 
@@ -175,6 +176,24 @@ int policy_decide(const struct binding_request *request, enum binding_policy pol
     *ret_decision = decision;
     decision = (struct decision){0};
     return 0;
+}
+
+int policy_decide_open(const struct binding_request *request, int fd, const struct walk *walk,
+                       struct decision *decision, struct err *err)
+{
+    char value[64]; /* any version of the attribute is shorter; only its presence counts */
+    ssize_t length = os_fgetxattr(fd, "security.capability", value, sizeof value);
+    if (length == -ENODATA || length == -EOPNOTSUPP) {
+        return 0;
+    }
+    if (length < 0 && length != -ERANGE) {
+        return err_sys(err, (int)length, "ask for the capabilities of '%s'", walk->canonical);
+    }
+    return policy_weakness(
+        request, decision, err,
+        "'%s' (mode %04o, owner %u) has file capabilities: run a copy, which has "
+        "none",
+        walk->canonical, walk->facts.mode & 07777u, walk->facts.owner);
 }
 
 void decision_done(struct decision *decision)

@@ -35,6 +35,8 @@ static struct attempt attempt_of_error(int error)
         return (struct attempt){.verdict = MISSING};
     case -EACCES:
         return (struct attempt){CANNOT_RUN, "a directory on the way may not be searched", 0};
+    case -ESTALE:
+        return (struct attempt){CANNOT_RUN, "the working directory was moved or replaced", 0};
     case -ELOOP:
         return (struct attempt){CANNOT_RUN, "too many symbolic links lead to it", 0};
     default:

@@ -70,10 +70,15 @@ void shebang_parse(struct span head, struct shebang *ret_shebang)
     copy(ret_shebang->argument, span_of(line.p + end, line.n - end));
 }
 
+bool shebang_is_env(const struct shebang *shebang)
+{
+    return strcmp(shebang->interpreter, "/usr/bin/env") == 0 ||
+           strcmp(shebang->interpreter, "/bin/env") == 0;
+}
+
 const char *shebang_env_name(const struct shebang *shebang)
 {
-    if (strcmp(shebang->interpreter, "/usr/bin/env") != 0 &&
-        strcmp(shebang->interpreter, "/bin/env") != 0) {
+    if (!shebang_is_env(shebang)) {
         return NULL;
     }
     const char *name = shebang->argument;

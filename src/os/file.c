@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "fault.h"
@@ -124,6 +125,11 @@ ssize_t os_readlinkat(int dir_fd, const char *path, char *target, size_t size)
 int os_faccessat(int dir_fd, const char *path, int mode)
 {
     return (int)OS_CALL(faccessat2, faccessat(dir_fd, path, mode, AT_EACCESS));
+}
+
+ssize_t os_fgetxattr(int fd, const char *name, void *value, size_t size)
+{
+    return (ssize_t)OS_CALL(fgetxattr, fgetxattr(fd, name, value, size));
 }
 
 ssize_t os_getdents(int fd, void *entries, size_t size)

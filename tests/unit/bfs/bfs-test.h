@@ -25,7 +25,7 @@ struct place {
 
 static void remove_all(int dir_fd)
 {
-    DIR *listing = fdopendir(dup(dir_fd));
+    DIR *listing = fdopendir(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     assert_non_null(listing);
     for (struct dirent *entry; (entry = readdir(listing)) != NULL;) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||

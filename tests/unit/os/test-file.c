@@ -244,6 +244,17 @@ static void random_bytes_differ(void **state)
     assert_memory_not_equal(a, b, sizeof a);
 }
 
+static void extended_attributes_are_there_or_not(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    char value[16];
+    write_file(dir, "a", "x");
+    with_fd file = fd_adopt(os_openat(dir, "a", O_RDONLY, 0));
+    assert_int_equal(os_fgetxattr(fd_num(&file), "security.capability", value, sizeof value),
+                     -ENODATA);
+    assert_int_equal(os_fgetxattr(-1, "security.capability", value, sizeof value), -EBADF);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
@@ -259,6 +270,7 @@ int main(void)
         IN_FOLDER(folders_are_made_listed_and_removed),
         IN_FOLDER(facts_about_open_files),
         IN_FOLDER(a_lock_is_of_the_open_file),
+        IN_FOLDER(extended_attributes_are_there_or_not),
         cmocka_unit_test(pipes_know_their_size_and_their_bytes),
         cmocka_unit_test(random_bytes_differ),
     };

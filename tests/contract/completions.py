@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+"""The completions and man pages that come from the option tables.
+
+  completions.py FOLDER      where the build wrote them
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+from tap import case, main  # noqa: E402
+
+FOLDER = Path(sys.argv.pop(1)).resolve()
+BASH = r"""
+compopt() { :; }  # belongs to a completion that a key started
+source "$0"
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_berm
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+def bash(t, *words):
+    """What bash offers for the last word. It splits words at '=', so the caller does."""
+    done = t.run("bash", "--norc", "--noprofile", "-c", BASH, FOLDER / "berm", "berm", *words,
+                 env={"COMPLETED": "x"})
+    t.equal(done.err, b"")
+    return set(done.out.decode().split())
+
+
+def fish(t, line):
+    """What fish offers at the end of the line."""
+    done = t.run("fish", "--no-config", "-c", f"source {FOLDER}/berm.fish; complete -C $argv",
+                 line)
+    t.equal(done.err, b"")
+    return {offer.split("\t")[0] for offer in done.out.decode().splitlines()}
+
+
+def needs(t, program):
+    if not shutil.which(program):
+        t.skip(f"{program} is not installed")
+
+
+def record(t, *ids):
+    folder = t.state / "berm/runs"
+    folder.mkdir(parents=True)
+    for name in ids:
+        (folder / f"{name}.json").touch()
+
+
+@case("bash completes commands, options and their values")
+def _(t):
+    t.equal(bash(t, "ru"), {"run"})
+    t.true({"run", "show", "gc", "--version"} <= bash(t, ""), "all commands")
+    t.equal(bash(t, "run", "--mem"), {"--memory", "--memory-mib"})
+    t.equal(bash(t, "run", "--memory", "2G", "--qui"), {"--quiet"})
+    t.equal(bash(t, "run", "--exit-mode", ""), {"plain", "outcome", "bisect"})
+    t.equal(bash(t, "run", "--exit-mode", "=", "b"), {"bisect"})
+    t.equal(bash(t, "run", "--exit-mode", "="), {"plain", "outcome", "bisect"})
+    t.equal(bash(t, "run", "--stdin", "inh"), {"inherit"})
+    t.equal(bash(t, "run", "--env", "COMPLETE"), {"COMPLETED"})
+    t.equal(bash(t, "run", "--timeout", ""), set())
+    t.equal(bash(t, "gc", "--"), {"--state", "--dry-run", "--json", "--help"})
+    t.equal(bash(t, "help", "val"), {"validate-report"})
+
+
+@case("bash completes the last of a list")
+def _(t):
+    t.equal(bash(t, "run", "--require", "mana"), {"managed"})
+    t.equal(bash(t, "run", "--require", "memory,sw"), {"memory,swap"})
+
+
+@case("bash completes files and folders where they belong")
+def _(t):
+    (t.dir / "folder").mkdir()
+    (t.dir / "file one").touch()
+    t.true("folder" in bash(t, "run", "--cwd", ""), "a folder")
+    t.true("file" not in bash(t, "run", "--cwd", ""), "no file")
+    t.equal(bash(t, "run", "--report", "file"), {"file", "one"})
+    t.equal(bash(t, "run", "--json", "=", "fol"), {"folder"})
+    t.equal(bash(t, "validate-report", "--file", "fol"), {"folder"})
+
+
+@case("bash completes ids of recorded runs")
+def _(t):
+    t.equal(bash(t, "show", "l"), {"last"})
+    record(t, "k7f3aa", "k7f4bb")
+    t.equal(bash(t, "show", "k7"), {"k7f3aa", "k7f4bb"})
+
+
+@case("I5 bash: behind the command, options are the command's own")
+def _(t):
+    (t.dir / "--quick").touch()
+    t.true("env" in bash(t, "run", "en"), "a command")
+    t.true("env" in bash(t, "run", "--memory", "2G", "en"), "a command behind options")
+    t.true("env" in bash(t, "run", "--json", "=", "out", "en"), "a command behind --json=out")
+    t.true("env" in bash(t, "run", "--", "en"), "a command behind --")
+    t.equal(bash(t, "run", "ls", "--qui"), {"--quick"})
+    t.equal(bash(t, "run", "--", "ls", "--qui"), {"--quick"})
+
+
+@case("bash takes the script in whole, with bash-completion's own helper too")
+def _(t):
+    t.equal(t.run("bash", "-n", FOLDER / "berm").status, 0)
+    done = t.run("bash", "--norc", "-c", "_command_offset() { echo offset $1; }\n" + BASH,
+                 FOLDER / "berm", "berm", "run", "--memory", "2G", "make", "al")
+    t.contains(done.out, b"offset 4")
+
+
+@case("zsh takes the script")
+def _(t):
+    needs(t, "zsh")
+    done = t.run("zsh", "-n", FOLDER / "_berm")
+    t.equal((done.status, done.err), (0, b""))
+
+
+@case("fish completes commands, options and their values")
+def _(t):
+    needs(t, "fish")
+    t.equal(fish(t, "berm ru"), {"run"})
+    t.equal(fish(t, "berm run --mem"), {"--memory", "--memory-mib"})
+    t.equal(fish(t, "berm run --memory 2G --qui"), {"--quiet"})
+    t.equal(fish(t, "berm run --exit-mode b"), {"bisect"})
+    t.equal(fish(t, "berm run --stdin inh"), {"inherit"})
+    t.equal(fish(t, "berm run --memory "), set())
+    t.true("env" in fish(t, "berm run --memory 2G en"), "a command")
+    t.true("env" in fish(t, "berm run -- en"), "a command behind --")
+    t.equal(fish(t, "berm run -- ls --qui"), set())
+    t.equal(fish(t, "berm gc --dr"), {"--dry-run"})
+    record(t, "k7f3aa")
+    t.equal(fish(t, "berm show k7"), {"k7f3aa"})
+
+
+@case("man pages say everything and please the checkers")
+def _(t):
+    pages = sorted(FOLDER.glob("*.1"))
+    t.equal(len(pages), 6)
+    for page in pages:
+        text = page.read_text()
+        for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"):
+            t.contains(text, f".SH {section}\n")
+        if shutil.which("mandoc"):
+            done = t.run("mandoc", "-T", "lint", "-W", "style", page)
+            t.equal((done.status, done.out), (0, b""), page.name)
+        if shutil.which("man") and shutil.which("groff"):
+            done = t.run("man", "--warnings", "-l", page, env={"MANPAGER": "cat"})
+            t.equal((done.status, done.err), (0, b""), page.name)
+    run = (FOLDER / "berm-run.1").read_text()
+    for part in (".SH FILES", ".SH ENVIRONMENT", "\\fB\\-\\-memory\\-mib\\fR", "\\fB120\\fR"):
+        t.contains(run, part)
+
+
+main()
