@@ -61,6 +61,6 @@ clean: ## remove the build folders
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 -include tests/host/host.mk

@@ -20,7 +20,7 @@ PROVED_BY = {}
 # What code outside os/ may take from libc: but for memory itself, nothing here makes a system call.
 LIBC = set("""
     abort bsearch calloc ctype_b_loc ctype_tolower_loc errno_location free getauxval gmtime_r
-    libc_start_main malloc memchr memcmp memcpy memmem memmove memrchr memset mempcpy qsort qsort_r
+    libc_current_sigrtmax libc_current_sigrtmin libc_start_main malloc memchr memcmp memcpy memmem memmove memrchr memset mempcpy qsort qsort_r
     realloc sigabbrev_np sigaddset sigdelset sigdescr_np sigemptyset sigfillset sigismember snprintf sscanf
     stack_chk_fail strcasecmp strchr strchrnul strcmp strcspn strdup strerrordesc_np strerrorname_np
     strlen strncasecmp strncmp strndup strnlen strpbrk strrchr strsep strspn strstr strtod strtol
