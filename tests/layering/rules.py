@@ -20,11 +20,12 @@ PROVED_BY = {}
 # What code outside os/ may take from libc: but for memory itself, nothing here makes a system call.
 LIBC = set("""
     abort bsearch calloc ctype_b_loc ctype_tolower_loc errno_location free getauxval gmtime_r
-    libc_current_sigrtmax libc_current_sigrtmin libc_start_main malloc memchr memcmp memcpy memmem memmove memrchr memset mempcpy qsort qsort_r
-    realloc sigabbrev_np sigaddset sigdelset sigdescr_np sigemptyset sigfillset sigismember snprintf sscanf
-    stack_chk_fail strcasecmp strchr strchrnul strcmp strcspn strdup strerrordesc_np strerrorname_np
-    strlen strncasecmp strncmp strndup strnlen strpbrk strrchr strsep strspn strstr strtod strtol
-    strtoll strtoul strtoull timegm vsnprintf
+    libc_current_sigrtmax libc_current_sigrtmin libc_start_main malloc memchr memcmp memcpy memmem
+    memmove memrchr memset mempcpy qsort qsort_r realloc sigabbrev_np sigaddset sigdelset
+    sigdescr_np sigemptyset sigfillset sigismember snprintf sscanf stack_chk_fail strcasecmp strchr
+    strchrnul strcmp strcspn strdup strerrordesc_np strerrorname_np strlen strncasecmp strncmp
+    strndup strnlen strpbrk strrchr strsep strspn strstr strtod strtol strtoll strtoul strtoull
+    timegm vsnprintf
 """.split())
 LIBRARIES = re.compile(r"json_(?!(?:load|dump)(?:f|fd|_file)$)\w+|jansson_\w+"
                        r"|SHA256_\w+|OPENSSL_cleanse|CRYPTO_memcmp")
