@@ -113,10 +113,8 @@ int bfs_check_trust(const struct bfs_facts *facts, enum bfs_trust trust, const c
         remedy = "use a directory of your own";
         break;
     }
-    return err_set(
-        err, ERR_REFUSED,
-        "directory '%s' (mode %04o, owner %u, group %u): %s; %s", path,
-        facts->mode & 07777u, facts->owner, facts->group, who, remedy);
+    return err_set(err, ERR_REFUSED, "directory '%s' (mode %04o, owner %u, group %u): %s; %s", path,
+                   facts->mode & 07777u, facts->owner, facts->group, who, remedy);
 }
 
 const char *bfs_type_name(uint32_t mode)

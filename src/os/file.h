@@ -49,7 +49,7 @@ int os_fstatfs(int fd, struct statfs *ret_statfs) must_check;
 ssize_t os_readlinkat(int dir_fd, const char *path, char *target, size_t size) must_check;
 int os_faccessat(int dir_fd, const char *path, int mode) must_check; /* effective ids */
 ssize_t os_fgetxattr(int fd, const char *name, void *value, size_t size) must_check;
-ssize_t os_getdents(int fd, void *entries, size_t size) must_check;  /* struct dirent64 */
+ssize_t os_getdents(int fd, void *entries, size_t size) must_check; /* struct dirent64 */
 off_t os_lseek(int fd, off_t offset, int whence) must_check;
 
 int os_mkdirat(int dir_fd, const char *name, mode_t mode) must_check;

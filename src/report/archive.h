@@ -40,10 +40,10 @@ const char *archive_folder(const struct archive *archive);
 int archive_new_id(struct archive *archive, char id[RUN_ID_SIZE], struct err *err) must_check;
 char *archive_path(const struct archive *archive, const char *id, const char *suffix) must_check;
 /* A descriptor for writing, or -errno with err filled; the file must not exist yet. */
-int archive_create(struct archive *archive, const char *id, const char *suffix, struct err *err)
-    must_check;
-int archive_find(struct archive *archive, const char *text, char id[RUN_ID_SIZE], struct err *err)
-    must_check;
+int archive_create(struct archive *archive, const char *id, const char *suffix,
+                   struct err *err) must_check;
+int archive_find(struct archive *archive, const char *text, char id[RUN_ID_SIZE],
+                 struct err *err) must_check;
 json_t *archive_read(struct archive *archive, const char *id, struct err *err) must_check;
 /* Ids of all records, newest first. */
 int archive_list(struct archive *archive, struct strvec *ids, struct err *err) must_check;

@@ -23,9 +23,9 @@
 
 #include "binding.h"
 #include "checks.h"
+#include "contain.h"
 #include "environment.h"
 #include "err.h"
-#include "contain.h"
 #include "json.h"
 #include "supervise.h"
 
@@ -51,37 +51,38 @@ enum { LIMIT_FACT_COUNT = 16 };
 
 struct report_facts {
     const char *run_id;
-    const char *label;          /* --label, or NULL */
-    const char *report_file;    /* absolute path of the named slot, NULL: none was asked for */
-    char *const *command;       /* as given */
+    const char *label;       /* --label, or NULL */
+    const char *report_file; /* absolute path of the named slot, NULL: none was asked for */
+    char *const *command;    /* as given */
     const char *cwd;
     int64_t started_realtime_ns;
-    int64_t duration_ns;        /* monotonic, of the whole run so far */
-    int64_t own_ns;             /* duration less the payload's own wall time */
-    int64_t places_ns;          /* of it: id, state folder, provisional records; 0: not there yet */
-    int64_t prepare_ns;         /* of it: host, limits, environment, binding; likewise */
-    const struct contain *contain;       /* adapter and guarantees; NULL: not chosen yet */
-    const struct checks *checks;         /* preflight; NULL: not done yet */
-    const json_t *envelope;              /* for preflight.envelope; NULL: not done yet */
+    int64_t duration_ns; /* monotonic, of the whole run so far */
+    int64_t own_ns;      /* duration less the payload's own wall time */
+    int64_t places_ns;   /* of it: id, state folder, provisional records; 0: not there yet */
+    int64_t prepare_ns;  /* of it: host, limits, environment, binding; likewise */
+    const struct contain *contain; /* adapter and guarantees; NULL: not chosen yet */
+    const struct checks *checks;   /* preflight; NULL: not done yet */
+    const json_t *envelope;        /* for preflight.envelope; NULL: not done yet */
     struct limit_fact limits[LIMIT_FACT_COUNT];
     int limit_count;
     const struct binding *binding;
     const struct environment *environment;
     const struct supervise_ending *ending; /* NULL: nothing was started */
-    int early_signal;           /* berm was interrupted before anything was started; 0: no */
-    const struct err *failure;  /* berm's own failure outside the ending; NULL: none */
-    bool in_progress;           /* the provisional record */
-    bool fallback;              /* written to the fallback place: report_write_failed */
-    const char *kept_stdout;    /* paths of kept output, NULL: none */
+    int early_signal;          /* berm was interrupted before anything was started; 0: no */
+    const struct err *failure; /* berm's own failure outside the ending; NULL: none */
+    bool in_progress;          /* the provisional record */
+    bool fallback;             /* written to the fallback place: report_write_failed */
+    const char *kept_stdout;   /* paths of kept output, NULL: none */
     const char *kept_stderr;
-    const struct strvec *notes; /* sentences for the person that belong into the record; may be NULL */
+    const struct strvec
+        *notes; /* sentences for the person that belong into the record; may be NULL */
 };
 
 struct verdict {
     enum outcome outcome;
-    const char *reason;         /* termination.reason */
-    const char *limit;          /* termination.limit or NULL */
-    const char *error_code;     /* LAMINA_SAFE_*, or NULL */
+    const char *reason;     /* termination.reason */
+    const char *limit;      /* termination.limit or NULL */
+    const char *error_code; /* LAMINA_SAFE_*, or NULL */
     char error_message[600];
 };
 void report_decide(const struct report_facts *facts, struct verdict *ret_verdict);

@@ -34,7 +34,7 @@ struct slot *slot_take(const char *path, const char *run_id, struct span provisi
 int slot_publish(struct slot *slot, struct span final, struct err *err) must_check;
 const char *slot_path(const struct slot *slot); /* absolute, physical parent */
 const char *slot_kept(const struct slot *slot); /* name of the file that was kept, or NULL */
-void slot_free(struct slot *slot);              /* an unpublished slot keeps its provisional record */
+void slot_free(struct slot *slot); /* an unpublished slot keeps its provisional record */
 int slot_fallback(const char *run_id, struct span bytes, char *ret_path, size_t path_size,
                   struct err *err) must_check;
 

@@ -2,10 +2,10 @@
  *
  *   crowd N SECONDS     N children that sleep; says "ready" once they are all there
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <signal.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
