@@ -32,6 +32,7 @@ enum {
     EXIT_OK = 0,
     EXIT_NEGATIVE = 1,
     EXIT_WRONG_USAGE = 2,
+    EXIT_RUN_REFUSED = 121,
     EXIT_RUN_FAILED = 125,
 };
 

@@ -66,19 +66,25 @@ static int unknown_option(const struct verb *verb, struct span name, struct err 
                    found ? found : "", found ? "?" : "", verb->name);
 }
 
-static int unknown_verb(const char *name, struct err *err)
+const struct verb *verb_named(const char *name, struct err *err)
 {
+    const struct verb *verb = verb_find(name);
+    if (verb) {
+        return verb;
+    }
     struct nearest nearest = nearest_to(span_of_string(name));
     for (size_t i = 0; i < VERB_COUNT; i++) {
         nearest_offer(&nearest, verbs[i].name);
     }
     const char *found = nearest_found(&nearest);
     if (found) {
-        return err_set(err, ERR_USAGE, "unknown command '%.*s'; did you mean 'berm %s'?", QUOTED,
-                       name, found);
+        (void)err_set(err, ERR_USAGE, "unknown command '%.*s'; did you mean 'berm %s'?", QUOTED,
+                      name, found);
+    } else {
+        (void)err_set(err, ERR_USAGE, "unknown command '%.*s'; to run it: berm run -- %.*s", QUOTED,
+                      name, QUOTED, name);
     }
-    return err_set(err, ERR_USAGE, "unknown command '%.*s'; to run it: berm run -- %.*s", QUOTED,
-                   name, QUOTED, name);
+    return NULL;
 }
 
 static void add_bound(struct buf *out, const struct word *word, int64_t value)
@@ -294,14 +300,15 @@ int options_parse(char *const *arguments, struct options *ret_options, struct er
     if (!arguments[0]) {
         return err_set(err, ERR_USAGE, "no command given; 'berm help' lists them");
     }
-    ret_options->verb = verb_find(verb_name(arguments[0]));
+    const char *name = verb_name(arguments[0]);
+    if (name[0] == '-') {
+        return err_set(err, ERR_USAGE,
+                       "'%.*s' comes before the command; e.g. berm run [options] COMMAND", QUOTED,
+                       name);
+    }
+    ret_options->verb = verb_named(name, err);
     if (!ret_options->verb) {
-        if (arguments[0][0] == '-') {
-            return err_set(err, ERR_USAGE,
-                           "'%.*s' comes before the command; e.g. berm run [options] COMMAND",
-                           QUOTED, arguments[0]);
-        }
-        return unknown_verb(arguments[0], err);
+        return -1;
     }
     if (parse_rest(ret_options, arguments + 1, err) < 0) {
         return err_wrap(err, "%s", ret_options->verb->name);

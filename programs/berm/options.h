@@ -150,3 +150,4 @@ static inline bool options_given(const struct options *options, enum option_id i
 }
 
 const struct verb *verb_find(const char *name); /* NULL: there is none */
+const struct verb *verb_named(const char *name, struct err *err) must_check; /* or ERR_USAGE */

@@ -349,7 +349,10 @@ void summary_note(const struct summary *summary)
 
 void summary_run(const struct summary *summary)
 {
-    const char *report = lookup_text(summary->record, "report.report_file");
+    const char *report = summary->view->report;
+    if (!report) {
+        report = lookup_text(summary->record, "report.report_file");
+    }
     const char *id = lookup_text(summary->record, "run_id");
     const char *label = lookup_text(summary->record, "label");
     if (report) {

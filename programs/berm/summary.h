@@ -18,9 +18,10 @@
 enum { SUMMARY_BYTES = 262144 };
 
 struct summary_view {
-    const char *place; /* where the record lies; NULL: not said */
-    const char *home;  /* shown as ~; NULL: not shortened */
-    int exit_code;     /* what berm really answers (--exit-mode); -1: what the record says */
+    const char *place;  /* where the record lies; NULL: not said */
+    const char *report; /* where the report lies; NULL: where it was wanted, by the record */
+    const char *home;   /* shown as ~; NULL: not shortened */
+    int exit_code;      /* what berm really answers (--exit-mode); -1: what the record says */
     bool colour;
 };
 

@@ -221,6 +221,12 @@ void units_add_bytes_of(struct buf *out, int64_t bytes, int64_t limit_bytes)
 void units_add_ns(struct buf *out, int64_t ns)
 {
     const int64_t hundredth = 10000000;
+    const int64_t tenth_of_ms = 100000;
+    if (ns < 10 * hundredth - tenth_of_ms / 2) { /* what rounds to less than 100.0 ms */
+        int64_t tenths = ns / tenth_of_ms + (ns % tenth_of_ms >= tenth_of_ms / 2 ? 1 : 0);
+        buf_add_format(out, "%lld.%lld ms", (long long)(tenths / 10), (long long)(tenths % 10));
+        return;
+    }
     int64_t rounded = ns / hundredth + (ns % hundredth >= hundredth / 2 ? 1 : 0);
     long long seconds = (long long)(rounded / 100);
     if (seconds < 100) {

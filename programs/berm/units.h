@@ -27,7 +27,7 @@ int units_parse_count(const char *text, int64_t *ret_count, struct err *err) mus
 void units_add_bytes(struct buf *out, int64_t bytes); /* "2.1 MiB", "512 B" */
 /* "1.9/13.2 GiB"; "2.1 MiB/13.2 GiB" when one unit would hide the first; limit 0: "2.1 MiB". */
 void units_add_bytes_of(struct buf *out, int64_t bytes, int64_t limit_bytes);
-void units_add_ns(struct buf *out, int64_t ns);      /* "0.19 s", "41.27 s", "12 min 04 s" */
-void units_add_seconds(struct buf *out, int64_t ns); /* "0.19 s", "301.2 s": always seconds */
+void units_add_ns(struct buf *out, int64_t ns);      /* "3.5 ms", "0.19 s", "12 min 04 s" */
+void units_add_seconds(struct buf *out, int64_t ns); /* "0.19 s", "301.2 s": no minutes */
 void units_add_exact_size(struct buf *out, int64_t bytes);
 void units_add_exact_duration(struct buf *out, int64_t ms);

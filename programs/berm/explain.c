@@ -1,0 +1,132 @@
+#include "explain.h"
+
+#include "lookup.h"
+#include "text.h"
+#include "units.h"
+
+static void add_text(struct buf *out, const char *text)
+{
+    text_neutralise(out, span_of_string(text ? text : "?"));
+}
+
+static void add_command(struct buf *out, const json_t *explained)
+{
+    const json_t *command = lookup(explained, "command");
+    buf_add_string(out, "command   ");
+    for (size_t i = 0; i < json_array_size(command); i++) {
+        buf_add_char(out, ' ');
+        add_text(out, json_string_value(json_array_get(command, i)));
+    }
+    buf_add_string(out, "\nfolder     ");
+    add_text(out, lookup_text(explained, "cwd"));
+    buf_add_char(out, '\n');
+    const char *path = lookup_text(explained, "executable.canonical_path");
+    const char *hash = lookup_text(explained, "executable.sha256");
+    if (path) {
+        buf_add_string(out, "executable ");
+        add_text(out, path);
+        buf_add_char(out, '\n');
+    }
+    if (hash) {
+        buf_add_string(out, "sha256     ");
+        add_text(out, hash);
+        buf_add_char(out, '\n');
+    }
+}
+
+static void add_limit(struct buf *out, const json_t *limit)
+{
+    const char *name = lookup_text(limit, "name");
+    const char *unit = lookup_text(limit, "unit");
+    int64_t value = lookup_number(limit, "value");
+    with_buf amount = buf_new(100);
+    if (value < 0) {
+        buf_add_string(&amount, "none");
+    } else if (unit && strcmp(unit, "bytes") == 0) {
+        units_add_bytes(&amount, value);
+    } else if (unit && strcmp(unit, "ms") == 0) {
+        units_add_exact_duration(&amount, value);
+    } else {
+        buf_add_format(&amount, "%lld", (long long)value);
+    }
+    buf_add_format(out, "  %-16s %-12s ", name ? name : "?", buf_string(&amount));
+    add_text(out, lookup_text(limit, "source"));
+    buf_add_char(out, '\n');
+}
+
+static void add_environment(struct buf *out, const json_t *explained)
+{
+    const json_t *passed = lookup(explained, "environment.passed");
+    const json_t *held = lookup(explained, "environment.held_back");
+    buf_add_format(out, "environment: %zu passed on\n  ", json_array_size(passed));
+    for (size_t i = 0; i < json_array_size(passed); i++) {
+        buf_add_string(out, i > 0 ? " " : "");
+        add_text(out, json_string_value(json_array_get(passed, i)));
+    }
+    buf_add_format(out, "\nenvironment: %zu held back\n", json_array_size(held));
+    for (size_t i = 0; i < json_array_size(held); i++) {
+        const json_t *one = json_array_get(held, i);
+        buf_add_string(out, "  ");
+        add_text(out, lookup_text(one, "name"));
+        buf_add_string(out, ": ");
+        add_text(out, lookup_text(one, "reason"));
+        buf_add_char(out, '\n');
+    }
+}
+
+static void add_guarantees(struct buf *out, const json_t *explained)
+{
+    buf_add_string(out, "containment: ");
+    add_text(out, lookup_text(explained, "containment"));
+    buf_add_string(out, ", ");
+    add_text(out, lookup_text(explained, "adapter"));
+    buf_add_char(out, '\n');
+    const json_t *guarantees = lookup(explained, "guarantees");
+    const char *name;
+    json_t *guarantee;
+    json_object_foreach((json_t *)(uintptr_t)guarantees, name, guarantee) {
+        const char *level = lookup_text(guarantee, "level");
+        const char *why = lookup_text(guarantee, "why");
+        buf_add_format(out, "  %-16s %s", name, level ? level : "?");
+        if (why) {
+            buf_add_string(out, ": ");
+            add_text(out, why);
+        }
+        buf_add_char(out, '\n');
+    }
+    const char *mounts = lookup_text(explained, "mounts");
+    if (mounts) {
+        buf_add_string(out, "mounts: ");
+        add_text(out, mounts);
+        buf_add_char(out, '\n');
+    }
+}
+
+static void add_checks(struct buf *out, const json_t *explained)
+{
+    const json_t *checks = lookup(explained, "checks");
+    buf_add_string(out, "checks\n");
+    for (size_t i = 0; i < json_array_size(checks); i++) {
+        const json_t *check = json_array_get(checks, i);
+        buf_add_string(out, json_is_true(lookup(check, "ok")) ? "  ok      " : "  REFUSED ");
+        add_text(out, lookup_text(check, "what"));
+        buf_add_string(out, " [");
+        add_text(out, lookup_text(check, "code"));
+        buf_add_string(out, "]\n");
+    }
+}
+
+void explain_render(const json_t *explained, struct buf *out)
+{
+    add_command(out, explained);
+    buf_add_string(out, "limits\n");
+    const json_t *limits = lookup(explained, "limits");
+    for (size_t i = 0; i < json_array_size(limits); i++) {
+        add_limit(out, json_array_get(limits, i));
+    }
+    add_guarantees(out, explained);
+    add_environment(out, explained);
+    add_checks(out, explained);
+    buf_add_string(out, json_is_true(lookup(explained, "would_run")) ? "it would run\n"
+                                                                     : "it would be refused\n");
+}

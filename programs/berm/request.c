@@ -1,0 +1,75 @@
+#include "request.h"
+
+static void set_number(const struct options *options, enum option_id id, int64_t *number)
+{
+    if (options_given(options, id)) {
+        *number = options->values[id].number;
+    }
+}
+
+static void set_text(const struct options *options, enum option_id id, const char **text)
+{
+    if (options_given(options, id)) {
+        *text = options->values[id].text;
+    }
+}
+
+static void set_stdin(const struct options *options, struct run_request *request)
+{
+    const char *text = options->values[OPTION_STDIN].text;
+    if (!text || strcmp(text, "null") == 0) {
+        request->stdin_mode = RUN_STDIN_NULL;
+    } else if (strcmp(text, "inherit") == 0) {
+        request->stdin_mode = RUN_STDIN_INHERIT;
+    } else {
+        request->stdin_mode = RUN_STDIN_FILE;
+        request->stdin_path = text;
+    }
+}
+
+static int check_together(const struct options *options, struct err *err)
+{
+    const char *json = options->values[OPTION_JSON].text;
+    const char *report = options->values[OPTION_REPORT].text;
+    if (json && report && strcmp(json, report) == 0) {
+        return err_set(err, ERR_USAGE, "--json=FILE and --report name the same file");
+    }
+    return 0;
+}
+
+int request_from_options(const struct options *options, struct run_request *request,
+                         struct err *err)
+{
+    if (check_together(options, err) < 0) {
+        return -1;
+    }
+    const char *require = options->values[OPTION_REQUIRE].text;
+    if (require && guarantee_parse_set(require, &request->require, err) < 0) {
+        return err_wrap(err, "--require");
+    }
+    set_number(options, OPTION_MEMORY, &request->memory_bytes);
+    set_number(options, OPTION_TASKS, &request->tasks);
+    set_number(options, OPTION_TIMEOUT, &request->timeout_ms);
+    set_number(options, OPTION_OUTPUT_MAX, &request->output_bytes);
+    set_number(options, OPTION_GRACE, &request->grace_ms);
+    set_number(options, OPTION_SAMPLE, &request->sample_ms);
+    set_text(options, OPTION_CWD, &request->cwd);
+    set_text(options, OPTION_REPORT, &request->report);
+    set_text(options, OPTION_LABEL, &request->label);
+    set_stdin(options, request);
+    if (options_given(options, OPTION_ENV)) {
+        strvec_push_all(&request->overrides, options->values[OPTION_ENV].texts.strings);
+    }
+    request->env_all = options_given(options, OPTION_ENV_ALL);
+    request->keep_output = options_given(options, OPTION_KEEP_OUTPUT);
+    if (options_given(options, OPTION_EXIT_MODE)) { /* the words stand in the enum's order */
+        request->exit_mode = (enum run_exit_mode)options->values[OPTION_EXIT_MODE].number;
+    }
+    request->argv = options->command;
+    return 0;
+}
+
+void request_done(struct run_request *request)
+{
+    strvec_done(&request->overrides);
+}

@@ -1,0 +1,125 @@
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "clock.h"
+#include "contain.h"
+#include "envelope.h"
+#include "file.h"
+#include "lookup.h"
+#include "say.h"
+#include "text.h"
+#include "units.h"
+#include "verb.h"
+
+enum { TEXT_BYTES = 65536 };
+
+static void add_size(struct buf *out, const json_t *envelope, const char *path)
+{
+    int64_t bytes = lookup_number(envelope, path);
+    if (bytes < 0) {
+        buf_add_string(out, "unknown");
+    } else {
+        units_add_bytes(out, bytes);
+    }
+}
+
+static void add_text(struct buf *out, const json_t *envelope, const char *path)
+{
+    const char *text = lookup_text(envelope, path);
+    text_neutralise(out, span_of_string(text ? text : "unknown"));
+}
+
+static void add_guarantees(struct buf *out, const json_t *envelope)
+{
+    const json_t *guarantees = lookup(envelope, "adapter.guarantees");
+    const char *name;
+    json_t *guarantee;
+    json_object_foreach((json_t *)(uintptr_t)guarantees, name, guarantee) {
+        buf_add_format(out, "  %-16s %-9s", name, lookup_text(guarantee, "level"));
+        const char *why = lookup_text(guarantee, "why");
+        if (why) {
+            buf_add_char(out, ' ');
+            text_neutralise(out, span_of_string(why));
+        }
+        buf_add_char(out, '\n');
+    }
+}
+
+static void describe(struct buf *out, const json_t *envelope)
+{
+    buf_add_string(out, "host       ");
+    add_text(out, envelope, "hostname");
+    buf_add_string(out, ", Linux ");
+    add_text(out, envelope, "kernel_release");
+    buf_add_format(out, ", %lld processors\nmemory     ",
+                   (long long)lookup_number(envelope, "processors"));
+    add_size(out, envelope, "available_memory_bytes");
+    buf_add_string(out, " available of ");
+    add_size(out, envelope, "total_memory_bytes");
+    buf_add_string(out, ", bound by ");
+    add_text(out, envelope, "memory_bound_by");
+    buf_add_string(out, "\ndisk       ");
+    add_size(out, envelope, "free_disk_bytes");
+    buf_add_string(out, " free here, ");
+    add_size(out, envelope, "temporary_free_disk_bytes");
+    buf_add_string(out, " in ");
+    add_text(out, envelope, "temporary_disk_target");
+    buf_add_string(out, "\ncgroups    ");
+    add_text(out, envelope, "cgroup.layout");
+    buf_add_string(out, "; controllers: ");
+    const char *controllers = lookup_text(envelope, "cgroup.controllers");
+    text_neutralise(out, span_of_string(controllers && *controllers ? controllers : "none"));
+    buf_add_string(out, "\nplain runs --memory up to ");
+    add_size(out, envelope, "plain.memory_bytes");
+    buf_add_format(out, ", --tasks %lld, no time limit\ntiers      ",
+                   (long long)lookup_number(envelope, "plain.tasks"));
+    add_size(out, envelope, "limits.memory_max_bytes");
+    buf_add_format(out, ", %lld tasks, one run at a time\nadapter    ",
+                   (long long)lookup_number(envelope, "limits.pids_max"));
+    add_text(out, envelope, "adapter.id");
+    buf_add_string(out, "\nlabel      ");
+    add_text(out, envelope, "adapter.label");
+    buf_add_char(out, '\n');
+    add_guarantees(out, envelope);
+}
+
+/* Attestation and promotions belong to the envelope; no adapter of this version can earn one. */
+static void add_qualification(json_t *envelope, const struct contain *contain)
+{
+    json_object_set_new(envelope, "adapter", contain_to_json(contain));
+    json_object_set_new(envelope, "attestation",
+                        json_pack("{s:b, s:n, s:n, s:b, s:b, s:s, s:s}", "valid", 0,
+                                  "expected_fingerprint", "value", "qualification_available", 0,
+                                  "qualified_for_production_tiers", 0, "adapter",
+                                  contain->adapter_id, "reason",
+                                  "the adapter enforces nothing, so there is nothing to qualify"));
+    json_object_set_new(envelope, "promotion", json_pack("{s:[], s:n}", "completed", "value"));
+    json_object_set_new(envelope, "production_tiers_fail_closed", json_true());
+}
+
+int verb_envelope(const struct options *options, struct verb_end *ret_end, struct err *err)
+{
+    with_fd cwd = fd_adopt(os_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY, 0));
+    if (!fd_is_open(&cwd)) {
+        return err_sys(err, fd_error(&cwd), "open the working folder");
+    }
+    char name[PATH_MAX];
+    if (os_readlinkat(AT_FDCWD, "/proc/self/cwd", name, sizeof name) < 0) {
+        memcpy(name, ".", sizeof ".");
+    }
+    struct envelope envelope;
+    if (envelope_read(fd_num(&cwd), os_clock_real.realtime_ns(), &envelope, err) < 0) {
+        return -1;
+    }
+    struct contain contain;
+    contain_choose(&contain);
+    with_json json = envelope_to_json(&envelope, name);
+    add_qualification(json, &contain);
+    if (options_given(options, OPTION_JSON)) {
+        return say_json(json, err);
+    }
+    with_buf text = buf_new(TEXT_BYTES);
+    describe(&text, json);
+    return say_result(&text, err);
+}
