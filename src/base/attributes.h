@@ -9,11 +9,12 @@
 
 #define must_check        __attribute__((warn_unused_result))
 #define printf_like(a, b) __attribute__((format(printf, a, b)))
-#define cleanup(f)        __attribute__((cleanup(f)))
-#define no_return         __attribute__((noreturn))
-#define unused            __attribute__((unused))
+/* __unused__ for clang: to be released at the end of the scope is a use. */
+#define cleanup(f) __attribute__((cleanup(f), __unused__))
+#define no_return  __attribute__((noreturn))
+#define unused     __attribute__((unused))
 
-#define countof(a)        (sizeof(a) / sizeof((a)[0]))
+#define countof(a) (sizeof(a) / sizeof((a)[0]))
 
 /* A broken invariant of our own: say where, abort. The watchdog finishes what was begun. */
 no_return void bug_at(const char *file, int line, const char *what);
