@@ -7,12 +7,16 @@
 #include "memory.h"
 #include "process.h"
 
-static void refuse(struct preparation *preparation, const char *code, struct err *err,
+/* A check that failed is a refusal, whatever error told of it; the error itself is kept only where
+ * it says more, so that a command that was not found is answered as a shell answers it. */
+static void refuse(struct preparation *preparation, const char *code, const struct err *err,
                    const char *remedy)
 {
     checks_add_take(&preparation->checks, code, false, memory_copy_string(err->msg),
-                    memory_copy_string(err_code_name(err->code)), memory_copy_string(remedy));
-    if (preparation->failure.code == ERR_NONE) {
+                    memory_copy_string(""), memory_copy_string(remedy));
+    bool refusal = strcmp(err_code_family(err->code), "refused") == 0 ||
+                   strcmp(err_code_family(err->code), "usage") == 0;
+    if (refusal && preparation->failure.code == ERR_NONE) {
         preparation->failure = *err;
     }
 }

@@ -109,6 +109,21 @@ static void invent_id(struct run *run)
     }
 }
 
+static void take_report(struct run *run, const json_t *provisional)
+{
+    struct err err = {0};
+    if (take_slot(run, provisional, run->request->report, &run->report_slot, &err) < 0) {
+        fail(run, &err);
+        return;
+    }
+    run->facts.report_file = slot_path(run->report_slot); /* wherever it is read from later */
+    if (slot_kept(run->report_slot)) {
+        strvec_push_format(&run->preparation.notes,
+                           "'%s' was there and is no report of berm: kept beside it as '%s'",
+                           run->request->report, slot_kept(run->report_slot));
+    }
+}
+
 static void take_places(struct run *run)
 {
     const struct run_request *request = run->request;
@@ -140,9 +155,8 @@ static void take_places(struct run *run)
             }
         }
     }
-    if (request->report &&
-        take_slot(run, inner_report(record), request->report, &run->report_slot, &err) < 0) {
-        fail(run, &err);
+    if (request->report) {
+        take_report(run, inner_report(record));
     }
 }
 
