@@ -20,17 +20,47 @@ static void add_command(struct buf *out, const json_t *explained)
     buf_add_string(out, "\nfolder     ");
     add_text(out, lookup_text(explained, "cwd"));
     buf_add_char(out, '\n');
-    const char *path = lookup_text(explained, "executable.canonical_path");
-    const char *hash = lookup_text(explained, "executable.sha256");
-    if (path) {
-        buf_add_string(out, "executable ");
-        add_text(out, path);
-        buf_add_char(out, '\n');
+}
+
+/* "/usr/bin/make (path search), sha256 ..." */
+static void add_bound(struct buf *out, const char *word, const json_t *bound)
+{
+    const char *hash = lookup_text(bound, "identity.sha256");
+    buf_add_format(out, "%-10s ", word);
+    add_text(out, lookup_text(bound, "canonical_target"));
+    const char *origin = lookup_text(bound, "origin");
+    if (origin) {
+        buf_add_string(out, " (");
+        add_text(out, origin);
+        buf_add_char(out, ')');
     }
     if (hash) {
-        buf_add_string(out, "sha256     ");
+        buf_add_string(out, "\n  sha256   ");
         add_text(out, hash);
-        buf_add_char(out, '\n');
+    }
+    const char *reason = lookup_text(bound, "policy_decision.reason");
+    if (reason) {
+        buf_add_string(out, "\n  allowed  ");
+        add_text(out, reason);
+    }
+    const json_t *weaknesses = lookup(bound, "policy_decision.weaknesses");
+    for (size_t i = 0; i < json_array_size(weaknesses); i++) {
+        buf_add_string(out, "\n  but      ");
+        add_text(out, json_string_value(json_array_get(weaknesses, i)));
+    }
+    buf_add_char(out, '\n');
+}
+
+static void add_executable(struct buf *out, const json_t *explained)
+{
+    const json_t *executable = lookup(explained, "executable");
+    if (!json_is_object(executable)) {
+        return;
+    }
+    add_bound(out, "executable", executable);
+    const json_t *interpreters = lookup(executable, "interpreters");
+    for (size_t i = 0; i < json_array_size(interpreters); i++) {
+        add_bound(out, "run by", json_array_get(interpreters, i));
     }
 }
 
@@ -58,9 +88,9 @@ static void add_environment(struct buf *out, const json_t *explained)
 {
     const json_t *passed = lookup(explained, "environment.passed");
     const json_t *held = lookup(explained, "environment.held_back");
-    buf_add_format(out, "environment: %zu passed on\n  ", json_array_size(passed));
+    buf_add_format(out, "environment: %zu passed on", json_array_size(passed));
     for (size_t i = 0; i < json_array_size(passed); i++) {
-        buf_add_string(out, i > 0 ? " " : "");
+        buf_add_string(out, i > 0 ? " " : "\n  ");
         add_text(out, json_string_value(json_array_get(passed, i)));
     }
     buf_add_format(out, "\nenvironment: %zu held back\n", json_array_size(held));
@@ -119,6 +149,7 @@ static void add_checks(struct buf *out, const json_t *explained)
 void explain_render(const json_t *explained, struct buf *out)
 {
     add_command(out, explained);
+    add_executable(out, explained);
     buf_add_string(out, "limits\n");
     const json_t *limits = lookup(explained, "limits");
     for (size_t i = 0; i < json_array_size(limits); i++) {

@@ -1,13 +1,5 @@
-/* Snapshots: golden/NAME.json is a record, golden/NAME.txt what a person sees of it. To accept what
- * is printed now: UPDATE_GOLDEN=1, then read the difference. */
-#include "../unit.h"
+#include "golden.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-
-#include "buf.h"
-#include "file.h"
-#include "json.h"
 #include "summary.h"
 
 static const char *const cases[] = {
@@ -31,41 +23,9 @@ static const char *const cases[] = {
     "nothing",
 };
 
-static char content[65536];
-
-static const char *read_golden(const char *name, const char *suffix)
-{
-    with_buf path = buf_new(200);
-    buf_add_format(&path, "berm/golden/%s%s", name, suffix);
-    if (os_read_small(AT_FDCWD, buf_string(&path), content, sizeof content) < 0) {
-        fail_msg("%s cannot be read", buf_string(&path));
-    }
-    return content;
-}
-
-static void write_golden(const char *name, const struct buf *text)
-{
-    with_buf path = buf_new(200);
-    buf_add_format(&path, "berm/golden/%s.txt", name);
-    with_fd file =
-        fd_adopt(os_openat(AT_FDCWD, buf_string(&path), O_WRONLY | O_CREAT | O_TRUNC, 0644));
-    assert_int_equal(os_write_all(fd_num(&file), buf_string(text), buf_length(text)), 0);
-}
-
-static json_t *read_record(const char *name)
-{
-    struct err err = {0};
-    json_t *record =
-        json_read(span_of_string(read_golden(name, ".json")), &json_budget_report, &err);
-    if (!record) {
-        fail_msg("%s: %s", name, err.msg);
-    }
-    return record;
-}
-
 static void render(const char *name, struct buf *out)
 {
-    with_json record = read_record(name);
+    with_json record = golden_value(name);
     const struct summary_view view = {
         .place = "/home/u/.local/state/berm/runs/k7f3.json", .home = "/home/u", .exit_code = -1};
     summary_render(record, &view, out);
@@ -77,10 +37,7 @@ static void prints_what_was_reviewed(void **state)
     for (size_t i = 0; i < countof(cases); i++) {
         with_buf out = buf_new(SUMMARY_BYTES);
         render(cases[i], &out);
-        if (getenv("UPDATE_GOLDEN")) {
-            write_golden(cases[i], &out);
-        }
-        assert_string_equal(buf_string(&out), read_golden(cases[i], ".txt"));
+        golden_expect(cases[i], &out);
     }
 }
 
@@ -104,7 +61,7 @@ static void every_line_is_berms_own(void **state)
 
 static void colours_only_the_word_and_only_when_asked(void **state)
 {
-    with_json record = read_record("success");
+    with_json record = golden_value("success");
     with_buf out = buf_new(SUMMARY_BYTES);
     const struct summary_view view = {.exit_code = -1, .colour = true};
     summary_render(record, &view, &out);
@@ -116,7 +73,7 @@ static void colours_only_the_word_and_only_when_asked(void **state)
 /* --exit-mode: what berm really answers is said where it differs. */
 static void says_the_exit_code_that_is_given(void **state)
 {
-    with_json record = read_record("command-failed");
+    with_json record = golden_value("command-failed");
     const struct summary_view same = {.exit_code = 7};
     with_buf plain = buf_new(SUMMARY_BYTES);
     summary_render(record, &same, &plain);
@@ -131,7 +88,7 @@ static void says_the_exit_code_that_is_given(void **state)
 static void knows_success(void **state)
 {
     for (size_t i = 0; i < countof(cases); i++) {
-        with_json record = read_record(cases[i]);
+        with_json record = golden_value(cases[i]);
         bool expected = strcmp(cases[i], "success") == 0 || strcmp(cases[i], "bare-report") == 0;
         assert_int_equal(summary_is_success(record), expected);
     }
