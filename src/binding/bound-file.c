@@ -83,7 +83,7 @@ static int recheck_path(const struct bound_file *bound, struct err *err)
     struct walk_start start = {-1, "/"};
     with_walk now = {0};
     if (walk_to(&start, path, &now) < 0 || strcmp(now.canonical, path) != 0 ||
-        !bfs_facts_equal(&now.facts, &bound->file.facts)) {
+        !bfs_facts_same_inode(&now.facts, &bound->file.facts)) {
         return err_set(err, ERR_CHANGED, "'%s' is no longer the file that was bound", path);
     }
     return 0;

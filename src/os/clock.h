@@ -21,6 +21,8 @@ struct os_clock {
 };
 
 extern const struct os_clock os_clock_real;
+/* Processor time that this process has used. */
+int64_t os_processor_ns(void);
 
 enum { CLOCK_TEXT_SIZE = 32 };
 /* "2026-11-29T15:54:11.123Z" (RFC 3339, UTC, milliseconds) of a realtime in nanoseconds. */

@@ -44,8 +44,6 @@ struct broker {
     const char *stopping; /* why, in a word, for a live display */
     bool failure_heard;   /* the gate has executed, or said why not */
     bool cancel_watched;
-    bool leader_watched;
-    bool hurried;      /* the onward reader's last deadline is set */
     int wait_failures; /* in a row */
 
     int64_t setup_until_ns; /* INT64_MAX: none, like all of these */

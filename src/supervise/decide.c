@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "event.h"
 #include "process.h"
 
 enum {
@@ -197,8 +196,8 @@ void decide_limit(struct broker *broker, enum supervise_limit limit, int64_t val
         ending->limit = limit;
         ending->limit_value = value;
         ending->limit_seen = seen;
-        feed(broker, EVENT_STOP);
     }
+    feed(broker, EVENT_STOP); /* also when something else was seen first and did not stop it */
 }
 
 void decide_interrupt(struct broker *broker, int signal)
@@ -219,8 +218,8 @@ void decide_broken(struct broker *broker, const struct err *failure)
 {
     if (settle_on(broker, ENDED_FAILED, "failure")) {
         broker->ending->failure = *failure;
-        feed(broker, EVENT_STOP);
     }
+    feed(broker, EVENT_STOP);
 }
 
 void decide_failure(struct broker *broker, int sys, const char *what)
@@ -233,9 +232,11 @@ void decide_failure(struct broker *broker, int sys, const char *what)
 void decide_gate_failure(struct broker *broker, const struct gate_failure *failure)
 {
     struct supervise_ending *ending = broker->ending;
-    if (settle_on(broker, failure->execution ? ENDED_NOT_EXECUTED : ENDED_FAILED, "failure")) {
+    if (!failure->execution) {
+        decide_broken(broker, &failure->err);
+    } else if (settle_on(broker, ENDED_NOT_EXECUTED, "failure")) {
         ending->failure = failure->err;
-        ending->exit_code = !failure->execution ? 0 : failure->err.sys == ENOENT ? 127 : 126;
+        ending->exit_code = failure->err.sys == ENOENT ? 127 : 126; /* as shells have it */
     }
 }
 
@@ -257,7 +258,6 @@ void decide_heard(struct broker *broker)
         return;
     }
     broker->failure_heard = true;
-    (void)!os_epoll_remove(fd_num(&broker->epoll), fd_num(&broker->spawn.failure));
     fd_close(&broker->spawn.failure);
 }
 
@@ -266,7 +266,9 @@ static void leader_ended(struct broker *broker)
     struct supervise_ending *ending = broker->ending;
     ending->exited_ns = broker_now(broker);
     decide_heard(broker);
-    if (broker->reaper.leader_not_executed) {
+    if (broker->reaper.leader_executed == EXECUTED_YES) {
+        ending->launched = true;
+    } else if (broker->reaper.leader_executed == EXECUTED_NO) {
         /* The pipe closed without a word because the gate died, not because it executed. */
         ending->launched = false;
         if (!broker->decided) {
@@ -281,10 +283,7 @@ static void leader_ended(struct broker *broker)
         ending->exit_code = broker->reaper.exit_code;
         ending->exit_signal = broker->reaper.exit_signal;
     }
-    if (broker->leader_watched) {
-        (void)!os_epoll_remove(fd_num(&broker->epoll), fd_num(&broker->spawn.pidfd));
-        broker->leader_watched = false;
-    }
+    fd_close(&broker->spawn.pidfd); /* and epoll forgets it */
 }
 
 void decide_reap(struct broker *broker)

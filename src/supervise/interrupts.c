@@ -5,9 +5,9 @@
 #include "event.h"
 #include "process.h"
 
-/* What arrives on the descriptor. Those that ask berm to end come first. */
-static const int interrupting[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-static const int others[] = {SIGTSTP, SIGCONT, SIGCHLD};
+/* What arrives on the descriptor beside SIGCHLD. Those that ask berm to end come first. */
+static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT};
+enum { INTERRUPTING = 4 };
 
 static bool was_ignored(const struct interrupts *interrupts, int signal)
 {
@@ -16,23 +16,25 @@ static bool was_ignored(const struct interrupts *interrupts, int signal)
 
 static bool is_interrupting(int signal)
 {
-    for (size_t i = 0; i < countof(interrupting); i++) {
-        if (signal == interrupting[i]) {
+    for (int i = 0; i < INTERRUPTING; i++) {
+        if (signal == watched[i]) {
             return true;
         }
     }
     return false;
 }
 
-static sigset_t watched_set(void)
+/* A blocked signal is queued even when it is ignored (signal(7)): what the caller ignored must not
+ * be blocked, or it would come. Only SIGCHLD is needed in any case. */
+static sigset_t watched_set(const struct interrupts *interrupts)
 {
     sigset_t set;
     sigemptyset(&set);
-    for (size_t i = 0; i < countof(interrupting); i++) {
-        sigaddset(&set, interrupting[i]);
-    }
-    for (size_t i = 0; i < countof(others); i++) {
-        sigaddset(&set, others[i]);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < countof(watched); i++) {
+        if (!was_ignored(interrupts, watched[i])) {
+            sigaddset(&set, watched[i]);
+        }
     }
     return set;
 }
@@ -52,7 +54,7 @@ int interrupts_begin(struct interrupts *interrupts, struct err *err)
     if (result < 0) {
         return err_sys(err, result, "cannot learn which signals are ignored");
     }
-    sigset_t set = watched_set();
+    sigset_t set = watched_set(&begun);
     result = os_signal_mask(SIG_BLOCK, &set, &begun.caller_mask);
     if (result < 0) {
         return err_sys(err, result, "cannot block signals");

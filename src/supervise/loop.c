@@ -29,7 +29,6 @@ int loop_watch(struct broker *broker, struct err *err)
 {
     int epoll_fd = fd_num(&broker->epoll);
     int result = os_epoll_add(epoll_fd, fd_num(&broker->spawn.pidfd), EPOLLIN, WATCH_LEADER);
-    broker->leader_watched = result == 0;
     result = result < 0 ? result
                         : os_epoll_add(epoll_fd, fd_num(&broker->request->interrupts->signal_fd),
                                        EPOLLIN, WATCH_SIGNALS);

@@ -35,7 +35,8 @@ static int new_record(struct supervise_ending *ending)
     return smallest;
 }
 
-struct member *member_new(struct tree *tree, const struct proc_stat *stat, int64_t now_ms)
+struct member *member_new(struct tree *tree, const struct proc_stat *stat, struct fd *stat_file,
+                          int64_t now_ms)
 {
     int place = 0;
     while (place < tree->member_limit && tree->members[place].pid > 0) {
@@ -49,6 +50,7 @@ struct member *member_new(struct tree *tree, const struct proc_stat *stat, int64
     }
     struct member *member = &tree->members[place];
     *member = (struct member){.pid = stat->pid, .start_ticks = stat->start_ticks};
+    member->stat_file = fd_take(stat_file);
     tree->ending->descendant_total++;
     member->record = new_record(tree->ending);
     if (member->record >= 0) {
@@ -63,19 +65,6 @@ struct member *member_new(struct tree *tree, const struct proc_stat *stat, int64
         };
     }
     member_update(tree, member, stat, now_ms);
-    if (tree->files_left > 0 && member_alive(member)) {
-        member->stat_file = fd_adopt(os_proc_stat_open(stat->pid));
-        struct proc_stat again;
-        /* Opened by number: keep it only if it names the process that was read. */
-        if (fd_is_open(&member->stat_file)) {
-            tree->files_left--;
-            if (os_proc_stat_read(fd_num(&member->stat_file), &again) < 0 ||
-                again.start_ticks != member->start_ticks) {
-                member_gone(tree, member);
-                return NULL;
-            }
-        }
-    }
     return member;
 }
 
@@ -141,30 +130,60 @@ struct member *tree_member(struct tree *tree, pid_t pid)
     return NULL;
 }
 
+/* For the sake of the one thing that matters. */
+static void give_back_files(struct tree *tree)
+{
+    for (int i = 0; i < tree->member_limit; i++) {
+        drop_file(tree, &tree->members[i]);
+    }
+    for (size_t i = 0; i < tree->arrival_count; i++) {
+        fd_close(&tree->arrivals[i].stat_file);
+    }
+    tree->files_left = 0;
+}
+
+static bool no_descriptor_left(int result)
+{
+    return result == -EMFILE || result == -ENFILE;
+}
+
+int tree_read_stat(struct tree *tree, pid_t pid, struct proc_stat *ret_stat, struct fd *ret_file)
+{
+    int number = os_proc_stat_open(pid);
+    if (no_descriptor_left(number)) {
+        give_back_files(tree);
+        number = os_proc_stat_open(pid);
+    }
+    with_fd file = fd_adopt(number);
+    int result = fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), ret_stat) : fd_error(&file);
+    if (result == 0 && ret_file) {
+        *ret_file = fd_take(&file);
+    }
+    return result;
+}
+
 /* The pidfd comes first; when the process of the record still exists afterwards, the number cannot
  * have named another one in between. */
-static int open_verified(const struct member *member, struct fd *ret_pidfd)
+static int open_verified(struct tree *tree, const struct member *member, struct fd *ret_pidfd)
 {
-    with_fd pidfd = fd_adopt(os_pidfd_open(member->pid));
+    int number = os_pidfd_open(member->pid);
+    if (no_descriptor_left(number)) {
+        give_back_files(tree);
+        number = os_pidfd_open(member->pid);
+    }
+    with_fd pidfd = fd_adopt(number);
     if (!fd_is_open(&pidfd)) {
         return fd_error(&pidfd);
     }
     struct proc_stat stat;
-    int result;
-    if (fd_is_open(&member->stat_file)) {
-        result = os_proc_stat_read(fd_num(&member->stat_file), &stat);
-    } else {
-        with_fd file = fd_adopt(os_proc_stat_open(member->pid));
-        if (!fd_is_open(&file)) {
-            return fd_error(&file);
-        }
-        result = os_proc_stat_read(fd_num(&file), &stat);
-        if (result == 0 && stat.start_ticks != member->start_ticks) {
-            result = -ESRCH;
-        }
-    }
+    int result = fd_is_open(&member->stat_file)
+                     ? os_proc_stat_read(fd_num(&member->stat_file), &stat)
+                     : tree_read_stat(tree, member->pid, &stat, NULL);
     if (result < 0) {
         return result;
+    }
+    if (stat.start_ticks != member->start_ticks) {
+        return -ESRCH;
     }
     *ret_pidfd = fd_take(&pidfd);
     return 0;
@@ -173,15 +192,7 @@ static int open_verified(const struct member *member, struct fd *ret_pidfd)
 int member_signal(struct tree *tree, struct member *member, int signal)
 {
     with_fd pidfd = {0};
-    int result = open_verified(member, &pidfd);
-    if (result == -EMFILE || result == -ENFILE) {
-        /* No descriptor left for the one thing that matters: give back what observation holds. */
-        for (int i = 0; i < tree->member_limit; i++) {
-            drop_file(tree, &tree->members[i]);
-        }
-        tree->files_left = 0;
-        result = open_verified(member, &pidfd);
-    }
+    int result = open_verified(tree, member, &pidfd);
     if (result == 0) {
         result = os_pidfd_signal(fd_num(&pidfd), signal);
     }

@@ -40,6 +40,36 @@ static void check_limits(struct broker *broker, const struct tree_sums *sums, in
     }
 }
 
+/* The grace is for putting things in order. Who uses it to take more than at the moment it was told
+ * to stop (a sixteenth is measuring error) has had it. */
+static void check_grace(struct broker *broker, const struct tree_sums *sums, int64_t available)
+{
+    const struct supervise_limits *limits = &broker->request->limits;
+    const struct supervise_ending *ending = broker->ending;
+    const struct {
+        enum supervise_limit limit;
+        int64_t most;
+        int64_t now;
+    } gauges[] = {
+        {LIMIT_MEMORY, limits->memory_bytes, sums->rss_bytes},
+        {LIMIT_PIDS, limits->tasks, sums->tasks},
+        {LIMIT_HOST_RESERVE, -limits->reserve_bytes, available < 0 ? INT64_MIN : -available},
+    };
+    for (size_t i = 0; i < countof(gauges); i++) {
+        int64_t most = gauges[i].most;
+        int64_t margin = (most < 0 ? -most : most) / 16;
+        if (ending->how == ENDED_LIMIT && ending->limit == gauges[i].limit) {
+            int64_t seen =
+                gauges[i].limit == LIMIT_HOST_RESERVE ? -ending->limit_seen : ending->limit_seen;
+            most = seen > most ? seen : most;
+        }
+        if (gauges[i].most != 0 && gauges[i].now > most + margin) {
+            decide_kill(broker);
+            return;
+        }
+    }
+}
+
 static void tell(const struct broker *broker, const struct tree_sums *sums)
 {
     const struct supervise_observer *observer = &broker->request->observer;
@@ -60,7 +90,7 @@ static void tell(const struct broker *broker, const struct tree_sums *sums)
 void observe_look(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
-    int64_t began_ns = broker_now(broker);
+    int64_t began_ns = os_processor_ns();
     int64_t now_ms = broker_elapsed_ms(broker);
     bool calm = broker->state == STOP_GATED || broker->state == STOP_RUNNING;
     struct tree_sums sums;
@@ -85,10 +115,11 @@ void observe_look(struct broker *broker)
     raise_to(&ending->peak_processes, sums.processes);
     if (calm) {
         check_limits(broker, &sums, available);
-        if (broker->state == STOP_RUNNING) {
-            detail_read(&broker->tree, broker->clock, DETAIL_BUDGET_US * 1000,
-                        &broker->detail_cursor);
-        }
+    } else if (broker->state == STOP_TERMINATING) {
+        check_grace(broker, &sums, available);
+    }
+    if (broker->state == STOP_RUNNING) {
+        detail_read(&broker->tree, broker->clock, DETAIL_BUDGET_US * 1000, &broker->detail_cursor);
     }
     tell(broker, &sums);
 
@@ -97,6 +128,6 @@ void observe_look(struct broker *broker)
         {sums.rss_bytes, limits->memory_bytes},
         {sums.tasks, limits->tasks},
     };
-    int64_t ended_ns = broker_now(broker);
-    broker->look_at_ns = pace_next(&broker->pace, ended_ns, ended_ns - began_ns, gauges);
+    int64_t cost_ns = os_processor_ns() - began_ns;
+    broker->look_at_ns = pace_next(&broker->pace, broker_now(broker), cost_ns, gauges);
 }

@@ -15,11 +15,11 @@ void pace_start(struct pace *pace, int64_t now_ns, int64_t interval_ns)
 /* How long until a gauge that grows as it did since the last look reaches its limit. */
 static int64_t time_to_limit(const struct pace_gauge *gauge, int64_t last_value, int64_t passed_ns)
 {
+    if (gauge->limit > 0 && gauge->value >= gauge->limit) {
+        return 0;
+    }
     if (gauge->limit <= 0 || gauge->value <= last_value || passed_ns <= 0) {
         return INT64_MAX;
-    }
-    if (gauge->value >= gauge->limit) {
-        return 0;
     }
     double growth = (double)(gauge->value - last_value) / (double)passed_ns;
     double left = (double)(gauge->limit - gauge->value) / growth;

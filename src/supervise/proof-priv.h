@@ -24,8 +24,9 @@ struct reaper {
     struct tree *tree;
     struct supervise_ending *ending;
     bool leader_gone;
-    bool leader_not_executed; /* the kernel says that it never executed anything */
-    int exit_code;            /* of the leader */
+    /* What the kernel said of it when it was reaped: executed something, or never did. */
+    enum { EXECUTED_UNKNOWN, EXECUTED_YES, EXECUTED_NO } leader_executed;
+    int exit_code; /* of the leader */
     int exit_signal;
     bool more; /* there may be more to reap at once */
 };

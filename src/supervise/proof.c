@@ -52,7 +52,7 @@ static bool is_payloads(struct reaper *reaper, pid_t pid, int64_t now_ms)
     struct member *member = tree_member(tree, pid);
     if (member && member->start_ticks == stat.start_ticks) {
         if (pid == tree->leader.pid) {
-            reaper->leader_not_executed = stat.forked_only;
+            reaper->leader_executed = stat.forked_only ? EXECUTED_NO : EXECUTED_YES;
         }
         member_update(tree, member, &stat, now_ms);
         return true;

@@ -40,4 +40,5 @@ int spawn_gate(struct spawn *spawn, const struct supervise_request *request,
 int spawn_release(struct spawn *spawn) must_check; /* -errno; -EPIPE: the gate is gone */
 /* SPAWN_EXECUTED is end-of-file: it executed, or died without a word. */
 enum spawn_word spawn_heard(struct spawn *spawn, struct gate_failure *ret_failure);
+uint64_t spawn_files(const struct spawn *spawn); /* berm may have so many open */
 void spawn_done(struct spawn *spawn);

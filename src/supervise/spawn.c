@@ -22,6 +22,12 @@ static int raise_files(struct spawn *spawn)
     return result;
 }
 
+uint64_t spawn_files(const struct spawn *spawn)
+{
+    uint64_t most = spawn->files.rlim_max < FILES_WANTED ? spawn->files.rlim_max : FILES_WANTED;
+    return spawn->raised_files ? most : spawn->files.rlim_cur;
+}
+
 int spawn_prepare(struct spawn *spawn, struct err *err)
 {
     int result = raise_files(spawn);

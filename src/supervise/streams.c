@@ -86,7 +86,7 @@ int streams_adopt(struct streams *streams, struct fd sources[STREAM_COUNT], stru
 
 static int end_stream(struct streams *streams, int i)
 {
-    (void)!unwatch(streams, i); /* the close below takes it off the list in any case */
+    streams->stream[i].watched = false; /* epoll forgets what is closed */
     fd_close(&streams->stream[i].source);
     return 0;
 }

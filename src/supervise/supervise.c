@@ -67,8 +67,8 @@ static int prepare(struct broker *broker, struct err *err)
         return err_sys(err, fd_error(&broker->epoll), "cannot make an event loop");
     }
     if (check_host(err) < 0 || spawn_prepare(&broker->spawn, err) < 0 ||
-        tree_init(&broker->tree, broker->ending, err) < 0 || become_subreaper(err) < 0 ||
-        look_for_strangers(broker, err) < 0) {
+        tree_init(&broker->tree, broker->ending, spawn_files(&broker->spawn), err) < 0 ||
+        become_subreaper(err) < 0 || look_for_strangers(broker, err) < 0) {
         return -1;
     }
     streams_open(&broker->streams, broker->request, broker->ending, fd_num(&broker->epoll));

@@ -106,7 +106,8 @@ struct tree {
     size_t next_count;
     struct arrival {
         struct proc_stat stat;
-        size_t place; /* in next */
+        struct fd stat_file; /* kept for a member-to-be while there is room */
+        size_t place;        /* in next */
     } * arrivals;
     size_t arrival_count;
     char *entries;
@@ -120,7 +121,9 @@ struct tree {
 
 enum { OOM_MARK_NONE = -2000 };
 
-int tree_init(struct tree *tree, struct supervise_ending *ending, struct err *err) must_check;
+/* files: how many descriptors this process may have open. */
+int tree_init(struct tree *tree, struct supervise_ending *ending, uint64_t files,
+              struct err *err) must_check;
 int tree_survey(struct tree *tree, struct proc_identity leader, int64_t now_ms) must_check;
 int tree_look(struct tree *tree, int64_t now_ms) must_check; /* -errno: /proc cannot be listed */
 void tree_read(struct tree *tree, int64_t now_ms, struct tree_sums *ret_sums);
@@ -129,8 +132,13 @@ void tree_forget(struct tree *tree);
 void tree_done(struct tree *tree);
 
 /* member.c */
-/* A place for a process that was just read, or NULL when there is none. */
-struct member *member_new(struct tree *tree, const struct proc_stat *stat, int64_t now_ms);
+/* A place for a process that was just read, or NULL when there is none. It takes the open stat file,
+ * if there is one, and accounts for it. */
+struct member *member_new(struct tree *tree, const struct proc_stat *stat, struct fd *stat_file,
+                          int64_t now_ms);
+/* Open and read a stat file; when no descriptor is left, observation gives its own back first. */
+int tree_read_stat(struct tree *tree, pid_t pid, struct proc_stat *ret_stat,
+                   struct fd *ret_file) must_check;
 /* Take over what a stat file says. */
 void member_update(struct tree *tree, struct member *member, const struct proc_stat *stat,
                    int64_t now_ms);

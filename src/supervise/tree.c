@@ -34,7 +34,7 @@ static int check_proc(const struct tree *tree, struct err *err)
     return 0;
 }
 
-int tree_init(struct tree *tree, struct supervise_ending *ending, struct err *err)
+int tree_init(struct tree *tree, struct supervise_ending *ending, uint64_t files, struct err *err)
 {
     *tree = (struct tree){
         .ending = ending,
@@ -42,7 +42,7 @@ int tree_init(struct tree *tree, struct supervise_ending *ending, struct err *er
         .oom_mark = OOM_MARK_NONE,
         .page_bytes = os_page_bytes(),
         .ms_per_tick = 1000 / os_ticks_per_second(),
-        .files_left = KEPT_FILES,
+        .files_left = files / 2 < KEPT_FILES ? (int)(files / 2) : KEPT_FILES,
     };
     tree->proc_dir = fd_adopt(os_openat(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0));
     if (!fd_is_open(&tree->proc_dir)) {
@@ -93,7 +93,7 @@ static const struct known *find(const struct known *list, size_t count, pid_t pi
     return low < count && list[low].pid == pid ? &list[low] : NULL;
 }
 
-static bool read_oom_mark(const struct tree *tree, pid_t pid)
+static bool has_oom_mark(const struct tree *tree, pid_t pid)
 {
     char path[40];
     char text[16];
@@ -122,8 +122,8 @@ enum tree_claim tree_claim(const struct tree *tree, const struct proc_stat *stat
     if (stat->session == tree->leader.pid) {
         return CLAIM_PAYLOAD;
     }
-    return tree->oom_mark != OOM_MARK_NONE && read_oom_mark(tree, stat->pid) ? CLAIM_PAYLOAD
-                                                                             : CLAIM_NONE;
+    return tree->oom_mark != OOM_MARK_NONE && has_oom_mark(tree, stat->pid) ? CLAIM_PAYLOAD
+                                                                            : CLAIM_NONE;
 }
 
 static void remember(struct tree *tree, pid_t pid, uint64_t inode, int slot)
@@ -134,22 +134,17 @@ static void remember(struct tree *tree, pid_t pid, uint64_t inode, int slot)
     }
 }
 
-static int read_stat(pid_t pid, struct proc_stat *ret_stat)
-{
-    with_fd file = fd_adopt(os_proc_stat_open(pid));
-    return fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), ret_stat) : fd_error(&file);
-}
-
 /* Somebody who was not there in the last pass, or whose entry was made anew. */
 static void arrive(struct tree *tree, pid_t pid, uint64_t inode)
 {
     struct proc_stat stat;
+    with_fd file = {0};
     if (tree->surveying && !tree->strangers) {
         remember(tree, pid, inode, SLOT_FOREIGN); /* it was there before the payload was */
         return;
     }
-    if (read_stat(pid, &stat) < 0) {
-        return; /* gone again */
+    if (tree_read_stat(tree, pid, &stat, &file) < 0) {
+        return; /* gone again; or the next pass has better luck */
     }
     if (tree->surveying) {
         if (stat.parent == tree->controller && tree->bystander_count < BYSTANDER_COUNT) {
@@ -160,8 +155,12 @@ static void arrive(struct tree *tree, pid_t pid, uint64_t inode)
         return;
     }
     if (tree->arrival_count < ARRIVAL_COUNT && tree->next_count < KNOWN_COUNT) {
-        tree->arrivals[tree->arrival_count++] =
-            (struct arrival){.stat = stat, .place = tree->next_count};
+        struct arrival *arrival = &tree->arrivals[tree->arrival_count++];
+        *arrival = (struct arrival){.stat = stat, .place = tree->next_count};
+        if (tree->files_left > 0 && stat_alive(&stat)) {
+            arrival->stat_file = fd_take(&file);
+            tree->files_left--;
+        }
         remember(tree, pid, inode, SLOT_ARRIVAL);
     }
 }
@@ -188,7 +187,8 @@ static void visit(struct tree *tree, pid_t pid, uint64_t inode, size_t *at, int6
             return;
         }
         /* The same process behind an entry that the kernel made anew? */
-        if (read_stat(pid, &stat) == 0 && stat.start_ticks == member->start_ticks) {
+        if (tree_read_stat(tree, pid, &stat, NULL) == 0 &&
+            stat.start_ticks == member->start_ticks) {
             member_update(tree, member, &stat, now_ms);
             remember(tree, pid, inode, before->slot);
             return;
@@ -243,10 +243,11 @@ static int judge(const struct tree *tree, const struct proc_stat *stat)
     return parent->slot >= 0 || parent->slot == SLOT_UNTRACKED ? SLOT_PAYLOAD : parent->slot;
 }
 
-static int admit(struct tree *tree, const struct proc_stat *stat, int64_t now_ms)
+static int admit(struct tree *tree, struct arrival *arrival, int64_t now_ms)
 {
+    const struct proc_stat *stat = &arrival->stat;
     tree->found++;
-    const struct member *member = member_new(tree, stat, now_ms);
+    const struct member *member = member_new(tree, stat, &arrival->stat_file, now_ms);
     if (member) {
         return (int)(member - tree->members);
     }
@@ -263,20 +264,36 @@ static void settle(struct tree *tree, int64_t now_ms)
     while (changed) {
         changed = false;
         for (size_t i = 0; i < tree->arrival_count; i++) {
-            const struct arrival *arrival = &tree->arrivals[i];
+            struct arrival *arrival = &tree->arrivals[i];
             struct known *known = &tree->next[arrival->place];
             int slot = known->slot == SLOT_ARRIVAL ? judge(tree, &arrival->stat) : SLOT_ARRIVAL;
             if (slot == SLOT_ARRIVAL) {
                 continue;
             }
             changed = true;
-            known->slot = slot == SLOT_PAYLOAD ? admit(tree, &arrival->stat, now_ms) : slot;
+            known->slot = slot == SLOT_PAYLOAD ? admit(tree, arrival, now_ms) : slot;
             if (known->slot < SLOT_UNCLAIMED) {
                 known->inode = 0; /* matches no entry: not remembered beyond this pass */
             }
             tree->unclaimed += known->slot == SLOT_UNCLAIMED;
         }
     }
+}
+
+/* Whoever was not settled is looked at anew in the next pass; what no member took is closed. */
+static void drop_arrivals(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->arrival_count; i++) {
+        struct arrival *arrival = &tree->arrivals[i];
+        if (fd_is_open(&arrival->stat_file)) {
+            fd_close(&arrival->stat_file);
+            tree->files_left++;
+        }
+        if (tree->next[arrival->place].slot == SLOT_ARRIVAL) {
+            tree->next[arrival->place].inode = 0;
+        }
+    }
+    tree->arrival_count = 0;
 }
 
 int tree_look(struct tree *tree, int64_t now_ms)
@@ -292,9 +309,11 @@ int tree_look(struct tree *tree, int64_t now_ms)
     }
     int result = list(tree, now_ms);
     if (result < 0) {
+        drop_arrivals(tree);
         return result; /* what was known stays */
     }
     settle(tree, now_ms);
+    drop_arrivals(tree);
     for (int i = tree->member_limit - 1; i >= 0; i--) {
         struct member *member = &tree->members[i];
         if (member->pid > 0 && !member->seen) {
@@ -311,14 +330,14 @@ int tree_look(struct tree *tree, int64_t now_ms)
 int tree_survey(struct tree *tree, struct proc_identity leader, int64_t now_ms)
 {
     struct proc_stat stat;
+    with_fd file = {0};
     tree->leader = leader;
-    int result = read_stat(leader.pid, &stat);
+    int result = tree_read_stat(tree, leader.pid, &stat, &file);
     if (result < 0) {
         return result;
     }
-    if (!member_new(tree, &stat, now_ms)) {
-        return -ESRCH;
-    }
+    BUG_IF(!member_new(tree, &stat, &file, now_ms));
+    tree->files_left--;
     /* Its entry of the list without an inode: the first pass finds it by its start time. */
     tree->known[0] = (struct known){.pid = leader.pid, .slot = 0};
     tree->known_count = 1;
@@ -340,7 +359,7 @@ void tree_read(struct tree *tree, int64_t now_ms, struct tree_sums *ret_sums)
         if (!member->fresh && member_alive(member)) {
             int result = fd_is_open(&member->stat_file)
                              ? os_proc_stat_read(fd_num(&member->stat_file), &stat)
-                             : read_stat(member->pid, &stat);
+                             : tree_read_stat(tree, member->pid, &stat, NULL);
             if (result == 0 && stat.start_ticks == member->start_ticks) {
                 member_update(tree, member, &stat, now_ms);
             } else if (result == -ESRCH || result == 0) {

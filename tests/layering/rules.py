@@ -11,6 +11,7 @@ PROCESS_EXCEPTIONS = {}  # (file, name): reason
 PATH_EXCEPTIONS = {  # file: reason
     "programs/generate/man.c": "tells what the variable is for",
 }
+CHANGE_EXCEPTIONS = {}  # (file, name): reason; FS-8's list of gaps, to be documented in SECURITY.md
 SYMBOL_EXCEPTIONS = {
     ("base/err.c", "write"): "the last words of BUG(), before abort()",
 }
@@ -131,6 +132,23 @@ def path_search_faults(files):
                 not path.endswith("base/banned.h"):
             faults += [f"{path}:{number}: {match[0]} outside src/binding/ (EX-3)"
                        for number, match in lines_with(names, without_comments(text))]
+    return faults
+
+
+# -- FS-8
+
+CHANGE = (r"\bos_(?:mkdirat|unlinkat|renameat|linkat|link_fd|fchmod|ftruncate|fallocate)\b"
+          r"|\bO_(?:CREAT|TRUNC|TMPFILE)\b")
+
+
+def change_faults(files):
+    """FS-8: names are made, moved and removed by bfs/ alone, relative to what it holds open."""
+    faults = []
+    for path, text in files.items():
+        if module_of(path) not in ("os", "bfs"):
+            faults += [f"{path}:{number}: {match[0]} outside src/bfs/ (FS-8)"
+                       for number, match in lines_with(CHANGE, without_comments(text, strings=False))
+                       if (path, match[0]) not in CHANGE_EXCEPTIONS]
     return faults
 
 

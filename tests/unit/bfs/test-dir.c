@@ -54,6 +54,30 @@ static void a_place_that_others_may_write_is_not_trusted(void **state)
     }
 }
 
+/* D9: a directory of another owner, as only root can make one */
+static void a_place_of_somebody_else_is_not_trusted(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(mkdirat(place->fd, "theirs", 0755), 0);
+    assert_int_equal(fchownat(place->fd, "theirs", 54321, 54321, 0), 0);
+    with_bfs_dir dir = {0};
+    assert_fails(bfs_dir_open(place->fd, "theirs", BFS_TRUST_OWN, &dir, &err), ERR_REFUSED);
+    assert_non_null(strstr(err.msg, "owner 54321"));
+    assert_ok(bfs_dir_open(place->fd, "theirs", BFS_TRUST_ANY, &dir, &err));
+    bfs_dir_done(&dir);
+
+    assert_int_equal(mkdirat(place->fd, "group", 0755), 0);
+    assert_int_equal(fchownat(place->fd, "group", 0, 54321, 0), 0);
+    assert_int_equal(fchmodat(place->fd, "group", 02775, 0), 0);
+    assert_fails(bfs_dir_open(place->fd, "group", BFS_TRUST_OWN, &dir, &err), ERR_REFUSED);
+    assert_int_equal(fchownat(place->fd, "group", 0, 0, 0), 0);
+    assert_ok(bfs_dir_open(place->fd, "group", BFS_TRUST_OWN, &dir, &err));
+}
+
 static void a_root_may_be_reached_through_links_and_is_then_physical(void **state)
 {
     struct place *place = *state;
@@ -130,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         place_test(a_directory_is_bound_by_identity),
         place_test(a_place_that_others_may_write_is_not_trusted),
+        place_test(a_place_of_somebody_else_is_not_trusted),
         place_test(a_root_may_be_reached_through_links_and_is_then_physical),
         place_test(what_is_no_directory_is_none),
         place_test(makes_what_is_missing_of_a_path),

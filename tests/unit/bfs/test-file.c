@@ -3,6 +3,23 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+/* The file is read through os_pread(); a test steps in before one of the pieces. */
+static struct {
+    int at_call;
+    int calls;
+    void (*meddle)(void);
+} hook;
+
+ssize_t __real_os_pread(int fd, void *bytes, size_t n, off_t offset);
+ssize_t __wrap_os_pread(int fd, void *bytes, size_t n, off_t offset);
+ssize_t __wrap_os_pread(int fd, void *bytes, size_t n, off_t offset)
+{
+    if (hook.meddle && hook.calls++ == hook.at_call) {
+        hook.meddle();
+    }
+    return __real_os_pread(fd, bytes, n, offset);
+}
+
 static const struct bfs_rule rule = {.maximum_bytes = 1 << 20};
 
 static int read_it(const struct place *place, const char *path, struct err *err)
@@ -192,6 +209,76 @@ static void a_file_that_changes_under_way_is_refused(void **state)
     }
 }
 
+static const struct place *meddled;
+enum { BIG_BYTES = 600 * 1024 }; /* three pieces, then the read that finds the end */
+
+static void change_big(off_t new_size, const char *byte)
+{
+    int fd = openat(meddled->fd, "big", O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, new_size), 0);
+    if (byte) {
+        assert_int_equal(pwrite(fd, byte, 1, new_size / 2), 1);
+    }
+    struct timespec later[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}};
+    assert_int_equal(futimens(fd, later), 0);
+    close(fd);
+}
+
+static void grow(void)
+{
+    change_big(BIG_BYTES + 5000, NULL);
+}
+
+static void grow_for_ever(void)
+{
+    change_big((off_t)1 << 40, NULL);
+}
+
+static void shrink(void)
+{
+    change_big(100, NULL);
+}
+
+static void overwrite(void)
+{
+    change_big(BIG_BYTES, "x");
+}
+
+static void replace(void)
+{
+    put(meddled, "other", "other");
+    assert_int_equal(linkat(meddled->fd, "big", meddled->fd, "kept", 0), 0);
+    assert_int_equal(renameat(meddled->fd, "other", meddled->fd, "big"), 0);
+}
+
+/* FS-5: between any two pieces, also behind the last one; no more is read than was announced. */
+static void a_file_that_changes_while_it_is_read(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    meddled = place;
+    void (*const meddlers[])(void) = {grow, grow_for_ever, shrink, overwrite, replace};
+    for (size_t m = 0; m < countof(meddlers); m++) {
+        for (int at = 0; at < 4; at++) {
+            put(place, "big", "");
+            int fd = openat(place->fd, "big", O_WRONLY | O_CLOEXEC);
+            assert_int_equal(ftruncate(fd, BIG_BYTES), 0);
+            close(fd);
+            with_bfs_file file = {0};
+            char hex[HASH_HEX_SIZE];
+            assert_ok(bfs_file_open(&place->dir, "big", &rule, &file, &err));
+            hook.at_call = at;
+            hook.calls = 0;
+            hook.meddle = meddlers[m];
+            assert_fails(bfs_file_hash(&file, hex, &err), ERR_CHANGED);
+            hook.meddle = NULL;
+            assert_true(hook.calls <= 4);
+            remove_all(place->fd);
+        }
+    }
+}
+
 /* D5, FS-7: names of any bytes are names; whoever shows them neutralises them. */
 static void any_byte_is_legal_in_a_name(void **state)
 {
@@ -246,6 +333,7 @@ int main(void)
         place_test(keeps_to_its_budget),
         place_test(a_swapped_path_changes_nothing_of_what_was_opened),
         place_test(a_file_that_changes_under_way_is_refused),
+        place_test(a_file_that_changes_while_it_is_read),
         place_test(any_byte_is_legal_in_a_name),
         cmocka_unit_test(a_file_without_an_honest_size_is_refused),
         place_test(hashes_through_the_descriptor),

@@ -2,6 +2,46 @@
 
 #include "bfs-priv.h"
 
+/* What was done in which order: f(ile synced) d(irectory synced) l(inked) r(enamed). */
+static char done[32];
+static size_t done_count;
+static char failing; /* that step fails with EIO and does nothing */
+
+static bool note(char step)
+{
+    if (done_count < sizeof done - 1) {
+        done[done_count++] = step;
+        done[done_count] = '\0';
+    }
+    return step != failing;
+}
+
+int __real_os_fsync(int fd);
+int __wrap_os_fsync(int fd);
+int __wrap_os_fsync(int fd)
+{
+    struct stat stat_now;
+    assert_int_equal(fstat(fd, &stat_now), 0);
+    return note(S_ISDIR(stat_now.st_mode) ? 'd' : 'f') ? __real_os_fsync(fd) : -EIO;
+}
+
+int __real_os_link_fd(int file_fd, int new_dir, const char *new_name);
+int __wrap_os_link_fd(int file_fd, int new_dir, const char *new_name);
+int __wrap_os_link_fd(int file_fd, int new_dir, const char *new_name)
+{
+    return note('l') ? __real_os_link_fd(file_fd, new_dir, new_name) : -EIO;
+}
+
+int __real_os_renameat(int old_dir, const char *old_name, int new_dir, const char *new_name,
+                       unsigned flags);
+int __wrap_os_renameat(int old_dir, const char *old_name, int new_dir, const char *new_name,
+                       unsigned flags);
+int __wrap_os_renameat(int old_dir, const char *old_name, int new_dir, const char *new_name,
+                       unsigned flags)
+{
+    return note('r') ? __real_os_renameat(old_dir, old_name, new_dir, new_name, flags) : -EIO;
+}
+
 static size_t count_entries(const struct place *place)
 {
     struct err err = {0};
@@ -149,6 +189,69 @@ static void a_named_stage_keeps_the_same_promises(void **state)
     assert_int_equal(count_entries(place), 2);
 }
 
+/* Content before name, name before the directory: a crash in between leaves the old or the new. */
+static void what_is_published_was_synced_before(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    with_bfs_stage replaced = {0};
+    stage_text(place, "x", 4096, &replaced);
+    done_count = 0;
+    assert_ok(bfs_stage_replace(&replaced, "name", &err));
+    assert_string_equal(done, "flrd");
+    with_bfs_stage created = {0};
+    stage_text(place, "x", 4096, &created);
+    done_count = 0;
+    assert_ok(bfs_stage_create(&created, "other", &err));
+    assert_string_equal(done, "fld");
+}
+
+/* RS-2: whichever step fails, the old content stays, and nothing is left beside it. */
+static void a_step_that_fails_changes_nothing(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    for (const char *step = "flr"; *step; step++) {
+        put(place, "name", "old");
+        {
+            with_bfs_stage stage = {0};
+            stage_text(place, "new", 4096, &stage);
+            failing = *step;
+            assert_fails(bfs_stage_replace(&stage, "name", &err), ERR_SYS);
+            failing = '\0';
+            assert_int_equal(err.sys, EIO);
+            assert_content(place, "name", "old");
+        }
+        assert_int_equal(count_entries(place), 1);
+    }
+    with_bfs_stage stage = {0};
+    stage_text(place, "new", 4096, &stage);
+    failing = 'd'; /* the last one: the new content is there, its survival is not promised */
+    assert_fails(bfs_stage_replace(&stage, "name", &err), ERR_SYS);
+    failing = '\0';
+    assert_content(place, "name", "new");
+}
+
+/* D7: a full disk shows when blocks are set aside, not when the verdict is written. */
+static void what_was_set_aside_is_there(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    put(place, "probe", "");
+    int probe = openat(place->fd, "probe", O_WRONLY | O_CLOEXEC);
+    bool can = fallocate(probe, 0, 0, 1) == 0; /* not every filesystem, nor under every filter */
+    close(probe);
+    with_bfs_stage stage = {0};
+    assert_ok(bfs_stage_open(&place->dir, 0600, 1 << 20, &stage, &err));
+    assert_int_equal(stage.reserved, can);
+    struct stat stat_now;
+    assert_int_equal(fstat(bfs_stage_fd(&stage), &stat_now), 0);
+    assert_true(!can || stat_now.st_blocks * 512 >= 1 << 20);
+    with_bfs_stage much = {0};
+    assert_fails(bfs_stage_open(&place->dir, 0600, UINT64_MAX, &much, &err), ERR_SYS);
+    assert_int_equal(err.sys, EFBIG);
+}
+
 static void names_are_single_components(void **state)
 {
     struct place *place = *state;
@@ -172,6 +275,9 @@ int main(void)
         place_test(the_digest_is_of_the_bytes_that_were_written),
         place_test(copies_a_file_with_its_checks),
         place_test(a_named_stage_keeps_the_same_promises),
+        place_test(what_is_published_was_synced_before),
+        place_test(a_step_that_fails_changes_nothing),
+        place_test(what_was_set_aside_is_there),
         place_test(names_are_single_components),
     };
     return cmocka_run_group_tests_name("bfs/stage", tests, NULL, NULL);

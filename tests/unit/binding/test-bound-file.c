@@ -58,6 +58,32 @@ static void an_old_file_need_not_be_read_twice(void **state)
     assert_false(bound.young);
 }
 
+/* I1: of a file that has not just been made the facts are enough, and each of them counts. */
+static void an_old_file_is_known_by_its_facts(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    for (int change = 0; change < 3; change++) {
+        put_program(place, "old", "#!/bin/true\n");
+        with_bound_file bound = {0};
+        bind_it(place, "./old", &bound);
+        bound.young = false;
+        assert_ok(bound_file_recheck(&bound, &err));
+        int fd = openat(place->fd, "old", O_WRONLY | O_CLOEXEC);
+        struct timespec later[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1}};
+        if (change == 0) {
+            assert_int_equal(fchmod(fd, 0700), 0);
+        } else if (change == 1) {
+            assert_int_equal(pwrite(fd, "#!/bin/evil\n", 12, 0), 12);
+            assert_int_equal(futimens(fd, later), 0);
+        } else {
+            assert_int_equal(ftruncate(fd, 3), 0);
+        }
+        close(fd);
+        assert_fails(bound_file_recheck(&bound, &err), ERR_CHANGED);
+    }
+}
+
 /* The folders above are renamed, so that the path leads to another file; the inode is untouched. */
 static void another_file_at_the_path_is_a_change(void **state)
 {
@@ -111,6 +137,7 @@ int main(void)
         place_test(the_identity_is_that_of_the_descriptor),
         place_test(a_change_that_no_time_shows_is_seen_in_the_bytes),
         place_test(an_old_file_need_not_be_read_twice),
+        place_test(an_old_file_is_known_by_its_facts),
         place_test(another_file_at_the_path_is_a_change),
         place_test(what_cannot_be_read_cannot_be_bound),
     };
