@@ -194,7 +194,8 @@ unsigned redact_programs(struct span word)
 {
     unsigned programs = 0;
     for (size_t i = 0; i < sizeof program_flags / sizeof program_flags[0]; i++) {
-        if (redact_equals(word, program_flags[i].program)) {
+        if (lower(word.p[0]) == program_flags[i].program[0] &&
+            redact_equals(word, program_flags[i].program)) {
             programs |= 1u << i;
         }
     }

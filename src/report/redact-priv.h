@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "buf.h"
 #include "span.h"
 
 bool redact_is_blank(char c); /* space and tab */
@@ -40,3 +41,9 @@ size_t redact_token(struct span text);
 size_t redact_private_key(struct span text, bool *no_end);
 /* Offset behind the first end marker of a private key that has no beginning in text, or 0. */
 size_t redact_private_key_rest(struct span text);
+
+/* redact_text(), and where in out that begins which stands from offset `from` on. */
+size_t redact_from(struct span in, size_t from, struct buf *out);
+
+/* The forms in their order, NULL behind the last. */
+const char *redact_form_name(size_t index);

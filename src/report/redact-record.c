@@ -225,14 +225,19 @@ json_t *redact_record(const struct record *record, const json_t *value)
 
 /* Tails. */
 
-/* Bytes at the front that may belong to a secret which began before the window. */
-static size_t foreign_length(struct span window, size_t keep_bytes)
+/* A line that a secret stands on is not expected to be longer. */
+enum { FOREIGN_BYTES = 4096 };
+
+/* Where what may belong to a secret that began before the window ends. */
+static size_t foreign_end(struct span window, size_t keep_bytes)
 {
-    size_t limit = window.n > keep_bytes ? window.n - keep_bytes : window.n;
+    size_t limit = window.n > keep_bytes ? window.n - keep_bytes : 0;
+    limit = limit > FOREIGN_BYTES ? limit : FOREIGN_BYTES;
+    limit = limit < window.n ? limit : window.n;
     const char *newline = memchr(window.p, '\n', limit);
-    size_t dropped = newline ? (size_t)(newline - window.p) + 1 : limit;
-    struct span left = span_of(window.p + dropped, window.n - dropped);
-    return dropped + redact_private_key_rest(left);
+    size_t line = newline ? (size_t)(newline - window.p) + 1 : limit;
+    size_t key = redact_private_key_rest(window);
+    return key > line ? key : line;
 }
 
 static size_t next_character(struct span text, size_t at)
@@ -245,14 +250,16 @@ static size_t next_character(struct span text, size_t at)
 
 json_t *redact_tail(struct span window, bool cut, size_t keep_bytes, bool *ret_whole)
 {
-    size_t foreign = cut && window.n > 0 ? foreign_length(window, keep_bytes) : 0;
-    struct span text = span_of(window.p + foreign, window.n - foreign);
-    with_buf redacted = room_for(text.n);
-    redact_text(text, &redacted);
+    /* The foreign part is redacted along and dropped from the result: a cut through the middle of a
+     * line of the input would take the names off their values. */
+    size_t foreign = cut && window.n > 0 ? foreign_end(window, keep_bytes) : 0;
+    with_buf redacted = room_for(window.n);
+    size_t start = redact_from(window, foreign, &redacted);
     /* Made valid and cut in this order: a byte that is no character grows to three. */
-    with_json valid = json_text(buf_span(&redacted));
+    struct span seen = span_of(buf_string(&redacted) + start, buf_length(&redacted) - start);
+    with_json valid = json_text(seen);
     struct span all = span_of(json_string_value(valid), json_string_length(valid));
-    size_t start = all.n > keep_bytes ? next_character(all, all.n - keep_bytes) : 0;
-    *ret_whole = !cut && start == 0;
-    return json_stringn(all.p + start, all.n - start);
+    size_t first = all.n > keep_bytes ? next_character(all, all.n - keep_bytes) : 0;
+    *ret_whole = !cut && first == 0;
+    return json_stringn(all.p + first, all.n - first);
 }

@@ -5,27 +5,32 @@
 /* Shapes that issuers publish, so that scanners find what leaked. */
 enum alphabet { ALNUM, WORD, DOTTED }; /* letters and digits; and - _; and . */
 
+#define SHAPE(prefix)                                                                              \
+    {                                                                                              \
+        prefix, sizeof prefix - 1                                                                  \
+    }
+
 static const struct {
-    const char *prefix;
+    struct span prefix;
     enum alphabet alphabet;
     size_t minimum;   /* of what follows the prefix */
     bool needs_digit; /* the prefix alone could begin an ordinary word */
 } tokens[] = {
-    {"AKIA", ALNUM, 16, false},     {"ASIA", ALNUM, 16, false},
-    {"ghp_", WORD, 16, false},      {"gho_", WORD, 16, false},
-    {"ghu_", WORD, 16, false},      {"ghs_", WORD, 16, false},
-    {"ghr_", WORD, 16, false},      {"github_pat_", WORD, 16, false},
-    {"glpat-", WORD, 16, false},    {"gldt-", WORD, 16, false},
-    {"xoxb-", WORD, 10, false},     {"xoxp-", WORD, 10, false},
-    {"xoxa-", WORD, 10, false},     {"xoxs-", WORD, 10, false},
-    {"xapp-", WORD, 10, false},     {"sk-", WORD, 20, true},
-    {"sk_live_", WORD, 16, false},  {"sk_test_", WORD, 16, false},
-    {"rk_live_", WORD, 16, false},  {"AIza", WORD, 30, false},
-    {"ya29.", DOTTED, 20, false},   {"npm_", WORD, 30, true},
-    {"pypi-", WORD, 40, true},      {"hf_", ALNUM, 30, false},
-    {"dckr_pat_", WORD, 16, false}, {"SG.", DOTTED, 40, true},
-    {"eyJ", DOTTED, 24, false},     {"AGE-SECRET-KEY-1", ALNUM, 40, false},
-    {"hvs.", DOTTED, 20, false},    {"dop_v1_", ALNUM, 40, false},
+    {SHAPE("AKIA"), ALNUM, 16, false},     {SHAPE("ASIA"), ALNUM, 16, false},
+    {SHAPE("ghp_"), WORD, 16, false},      {SHAPE("gho_"), WORD, 16, false},
+    {SHAPE("ghu_"), WORD, 16, false},      {SHAPE("ghs_"), WORD, 16, false},
+    {SHAPE("ghr_"), WORD, 16, false},      {SHAPE("github_pat_"), WORD, 16, false},
+    {SHAPE("glpat-"), WORD, 16, false},    {SHAPE("gldt-"), WORD, 16, false},
+    {SHAPE("xoxb-"), WORD, 10, false},     {SHAPE("xoxp-"), WORD, 10, false},
+    {SHAPE("xoxa-"), WORD, 10, false},     {SHAPE("xoxs-"), WORD, 10, false},
+    {SHAPE("xapp-"), WORD, 10, false},     {SHAPE("sk-"), WORD, 20, true},
+    {SHAPE("sk_live_"), WORD, 16, false},  {SHAPE("sk_test_"), WORD, 16, false},
+    {SHAPE("rk_live_"), WORD, 16, false},  {SHAPE("AIza"), WORD, 30, false},
+    {SHAPE("ya29."), DOTTED, 20, false},   {SHAPE("npm_"), WORD, 30, true},
+    {SHAPE("pypi-"), WORD, 40, true},      {SHAPE("hf_"), ALNUM, 30, false},
+    {SHAPE("dckr_pat_"), WORD, 16, false}, {SHAPE("SG."), DOTTED, 40, true},
+    {SHAPE("eyJ"), DOTTED, 24, false},     {SHAPE("AGE-SECRET-KEY-1"), ALNUM, 40, false},
+    {SHAPE("hvs."), DOTTED, 20, false},    {SHAPE("dop_v1_"), ALNUM, 40, false},
 };
 
 enum { TOKEN_LOOK = 128 }; /* how far a minimum or a digit is looked for */
@@ -58,10 +63,11 @@ static size_t run_length(enum alphabet alphabet, struct span text, size_t maximu
 size_t redact_token(struct span text)
 {
     for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
-        if (!span_starts_with(text, tokens[i].prefix)) {
+        size_t prefix = tokens[i].prefix.n;
+        if (text.n < prefix || text.p[0] != tokens[i].prefix.p[0] ||
+            memcmp(text.p, tokens[i].prefix.p, prefix) != 0) {
             continue;
         }
-        size_t prefix = strlen(tokens[i].prefix);
         struct span rest = span_of(text.p + prefix, text.n - prefix);
         size_t looked = run_length(tokens[i].alphabet, rest, TOKEN_LOOK);
         if (looked >= tokens[i].minimum &&
@@ -116,8 +122,46 @@ static size_t find_end(struct span text)
 
 static bool is_body(char c)
 {
-    return redact_is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '\\' ||
-           redact_is_break(c);
+    return redact_is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '\\';
+}
+
+/* Bytes at the front that can stand in a key's text on one line. */
+static size_t body_length(struct span text)
+{
+    size_t n = 0;
+    while (n < text.n && is_body(text.p[n])) {
+        n++;
+    }
+    return n;
+}
+
+/* The length of a line that belongs to a key as a whole: its text, or one of the headers of an
+ * encrypted one; *ret_all says whether it does. */
+static size_t key_line_length(struct span text, bool *ret_all)
+{
+    size_t n = 0;
+    while (n < text.n && !redact_is_break(text.p[n])) {
+        n++;
+    }
+    struct span line = span_of(text.p, n);
+    *ret_all = body_length(line) == n || redact_begins(line, "proc-type:") ||
+               redact_begins(line, "dek-info:");
+    return n;
+}
+
+/* A key without its end: what still looks like one. */
+static size_t unended_length(struct span text)
+{
+    size_t n = body_length(text);
+    while (n < text.n && redact_is_break(text.p[n])) {
+        bool all;
+        size_t line = key_line_length(span_of(text.p + n + 1, text.n - n - 1), &all);
+        if (!all) {
+            break;
+        }
+        n += 1 + line;
+    }
+    return n;
 }
 
 size_t redact_private_key(struct span text, bool *no_end)
@@ -128,16 +172,8 @@ size_t redact_private_key(struct span text, bool *no_end)
     }
     struct span rest = span_of(text.p + begin, text.n - begin);
     size_t end = *no_end ? 0 : find_end(rest);
-    if (end > 0) {
-        return begin + end;
-    }
-    *no_end = true;
-    /* Cut short: what still looks like the key goes. */
-    size_t i = 0;
-    while (i < rest.n && is_body(rest.p[i])) {
-        i++;
-    }
-    return begin + i;
+    *no_end = end == 0;
+    return begin + (end > 0 ? end : unended_length(rest));
 }
 
 size_t redact_private_key_rest(struct span text)

@@ -218,8 +218,18 @@ static void hide_joined(struct scan *scan)
     }
 }
 
+/* Does the quote at `at` open a value? One that could close what is open on the line opens all the
+ * same when the name before the value was quoted too, or when what follows begins a word: a line with
+ * a quote too many must not turn inside out. */
+static bool opens_value(const struct scan *scan, size_t at, bool quoted_name)
+{
+    char next = byte(scan, at + 1);
+    return byte(scan, at) != scan->quote || quoted_name ||
+           (!redact_is_space(next) && strchr(",;:.)}]>+&|", next) == NULL);
+}
+
 /* Hide the value that begins at scan->at, if there is one. */
-static void hide_value(struct scan *scan, enum reach reach)
+static void hide_value(struct scan *scan, enum reach reach, bool quoted_name)
 {
     size_t at = scan->at;
     size_t opening = 0;
@@ -228,7 +238,8 @@ static void hide_value(struct scan *scan, enum reach reach)
         at++;
     }
     char quote = byte(scan, at);
-    if (reach != REACH_ELEMENT && is_quote(quote) && (opening > 0 || quote != scan->quote)) {
+    if (reach != REACH_ELEMENT && is_quote(quote) &&
+        (opening > 0 || opens_value(scan, at, quoted_name))) {
         pass(scan, at + 1);
         hide(scan, quoted_end(scan, scan->at, quote, opening));
         hide_joined(scan);
@@ -315,7 +326,7 @@ static bool take_basic(struct scan *scan)
 
 /* Behind `NAME`, `"NAME"`, `\"NAME\"` or `x[NAME]`: a colon, `=`, `:=` or `=>` and blanks. The offset
  * of the value, 0: no assignment. */
-static size_t find_assigned(const struct scan *scan)
+static size_t find_assigned(const struct scan *scan, bool *ret_quoted)
 {
     size_t at = scan->run_end;
     if (byte(scan, at) == ']') {
@@ -325,7 +336,8 @@ static size_t find_assigned(const struct scan *scan)
     while (byte(scan, escaped) == '\\') {
         escaped++;
     }
-    if (is_quote(byte(scan, escaped))) {
+    *ret_quoted = is_quote(byte(scan, escaped));
+    if (*ret_quoted) {
         at = escaped + 1;
     }
     at = skip_blanks(scan, at);
@@ -341,13 +353,14 @@ static size_t find_assigned(const struct scan *scan)
 static bool take_assignment(struct scan *scan)
 {
     struct span name = name_of(scan);
-    size_t value = find_assigned(scan);
+    bool quoted;
+    size_t value = find_assigned(scan, &quoted);
     if (value == 0 || !redact_is_credential(name)) {
         return false;
     }
     enum reach reach = redact_is_header(name) ? REACH_LINE : REACH_WORD;
     pass(scan, value);
-    hide_value(scan, reach);
+    hide_value(scan, reach, quoted);
     return true;
 }
 
@@ -359,7 +372,7 @@ static bool take_element(struct scan *scan)
         return false;
     }
     pass(scan, scan->run_end + 1);
-    hide_value(scan, REACH_ELEMENT);
+    hide_value(scan, REACH_ELEMENT, false);
     return true;
 }
 
@@ -387,7 +400,7 @@ static bool take_flag(struct scan *scan)
         return false;
     }
     pass(scan, value);
-    hide_value(scan, REACH_WORD);
+    hide_value(scan, REACH_WORD, false);
     return true;
 }
 
@@ -418,7 +431,7 @@ static bool take_program_flag(struct scan *scan)
         return false;
     }
     pass(scan, value);
-    hide_value(scan, REACH_WORD);
+    hide_value(scan, REACH_WORD, false);
     return true;
 }
 
@@ -444,7 +457,7 @@ static bool take_netrc(struct scan *scan)
         return false;
     }
     pass(scan, skip_blanks(scan, scan->run_end));
-    hide_value(scan, REACH_WORD);
+    hide_value(scan, REACH_WORD, false);
     return true;
 }
 
@@ -476,13 +489,6 @@ static bool take_login(struct scan *scan)
     }
     hide(scan, at);
     return true;
-}
-
-static bool take_program(struct scan *scan)
-{
-    unsigned programs = byte(scan, scan->run_end) == ':' ? 0 : redact_programs(name_of(scan));
-    scan->programs |= programs;
-    return false; /* the word itself is seen */
 }
 
 static bool is_port(struct span text)
@@ -570,7 +576,6 @@ static const struct form {
     {"program flag", AT_NAME, take_program_flag},
     {"netrc", AT_NAME, take_netrc},
     {"login", AT_NAME, take_login},
-    {"program", AT_NAME, take_program},
     {"userinfo", AT_COLON, take_userinfo},
 };
 
@@ -591,6 +596,14 @@ static bool can_begin(struct scan *scan, enum where where)
     }
 }
 
+/* The scheme of an URL calls nothing. */
+static void note_program(struct scan *scan)
+{
+    if (byte(scan, scan->run_end) != ':') {
+        scan->programs |= redact_programs(name_of(scan));
+    }
+}
+
 static void find_run(struct scan *scan)
 {
     scan->run_end = scan->at;
@@ -599,10 +612,21 @@ static void find_run(struct scan *scan)
     }
 }
 
+const char *redact_form_name(size_t index)
+{
+    return index < countof(forms) ? forms[index].name : NULL;
+}
+
 static bool take_any(struct scan *scan)
 {
-    if (can_begin(scan, AT_NAME)) {
+    char c = byte(scan, scan->at);
+    bool name = redact_is_name(c);
+    if ((!name && c != ':') || (redact_is_alnum(c) && redact_is_alnum(scan->last))) {
+        return false; /* nothing begins in the middle of a word */
+    }
+    if (name && !redact_is_name(scan->last)) {
         find_run(scan);
+        note_program(scan);
     }
     for (size_t i = 0; i < countof(forms); i++) {
         if (can_begin(scan, forms[i].where) && forms[i].take(scan)) {
@@ -612,12 +636,21 @@ static bool take_any(struct scan *scan)
     return false;
 }
 
-void redact_text(struct span in, struct buf *out)
+size_t redact_from(struct span in, size_t from, struct buf *out)
 {
     struct scan scan = {.text = in, .out = out, .out_start = buf_length(out)};
+    size_t start = buf_length(out);
     while (scan.at < in.n) {
+        bool before = scan.at < from;
         if (!take_any(&scan)) {
             pass_byte(&scan);
         }
+        start = before ? buf_length(out) : start;
     }
+    return start;
+}
+
+void redact_text(struct span in, struct buf *out)
+{
+    (void)redact_from(in, 0, out);
 }
