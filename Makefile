@@ -42,6 +42,11 @@ bench: ## compare what berm costs with what it must not cost
 	@for bench in launch drain sample; do \
 		if [ -x tests/bench/$$bench ]; then tests/bench/$$bench || exit 1; fi; done
 
+.PHONY: schema
+schema: ## write schema/ and the tables of docs/formats/ from the record tables
+	@tools/build build
+	@tools/gen-formats build/tests/contract/formats
+
 .PHONY: format format-check
 format: ## lay the source out
 	@git ls-files '*.[ch]' | xargs clang-format -i

@@ -143,14 +143,10 @@ bool redact_is_credential(struct span name)
 
 bool redact_is_header(struct span name)
 {
-    static const char *const headers[] = {"authorization", "proxy-authorization", "cookie",
-                                          "set-cookie"};
-    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
-        if (redact_equals(name, headers[i])) {
-            return true;
-        }
-    }
-    return false;
+    struct plain plain;
+    make_plain(&plain, name);
+    return ends_with(plain_span(&plain), "authorization") ||
+           ends_with(plain_span(&plain), "cookie");
 }
 
 /* `-p` alone is a port, a path, a parent nearly everywhere: only these say a password with it. */

@@ -47,9 +47,12 @@ static json_t *seen_and_hidden(const char *seen, size_t n)
 /* "--token=v", "TOKEN=v": where the value begins, 0: it is no such argument. */
 static size_t find_assigned(const char *argument)
 {
-    const char *equals = strchr(argument, '=');
-    size_t n = equals ? (size_t)(equals - argument) : 0;
-    return n > 0 && redact_is_credential(span_of(argument, n)) && equals[1] != '\0' ? n + 1 : 0;
+    size_t n = 0;
+    while (redact_is_name(argument[n])) {
+        n++;
+    }
+    bool assigns = n > 0 && argument[n] == '=' && argument[n + 1] != '\0';
+    return assigns && redact_is_credential(span_of(argument, n)) ? n + 1 : 0;
 }
 
 static bool is_flag_of_credential(const char *argument)

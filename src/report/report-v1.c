@@ -81,7 +81,8 @@ static const struct record_field cleanup_fields[] = {
           .doc = "the host-wide lock; null when the run took none"),
     FIELD(struct report_cleanup, errors, FIELD_STRINGS, SENSITIVITY_TEXT,
           .doc = "what could not be cleaned up, and why"),
-    FIELD(struct report_cleanup, oracle_quota_abort, FIELD_OPEN, SENSITIVITY_TEXT, .optional = true,
+    FIELD(struct report_cleanup, oracle_quota_abort, FIELD_MAYBE_OPEN, SENSITIVITY_TEXT,
+          .optional = true,
           .doc = "of another writer of this format; berm never writes it"),
 };
 static const struct record cleanup_record =

@@ -57,7 +57,7 @@ static void fill_timing(struct run_timing *timing, const struct report_facts *fa
     timing->payload_wall_ns = known_if(released && exited, ending->exited_ns - ending->released_ns);
     timing->stop_ns =
         known_if(exited && ending->finished_ns > 0, ending->finished_ns - ending->exited_ns);
-    timing->suspended_ns = known_if(true, ending->suspended_ns);
+    timing->suspended_ns = known_if(true, not_below_zero(ending->suspended_ns));
 }
 
 static struct run_cpu *make_cpu(const struct supervise_ending *ending)

@@ -14,11 +14,19 @@ from datetime import datetime
 OUTCOMES = {"success", "command_failed", "safety_limit_exceeded", "preflight_refused",
             "interrupted", "internal_error"}
 LAUNCHED = {"success", "command_failed", "safety_limit_exceeded", "interrupted"}
-DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$")
+# RFC 3339, which lets its two letters be of either case.
+DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$")
 
 
 def is_int(value):
-    return isinstance(value, int) and not isinstance(value, bool)
+    """JSON Schema's integer: a number without a fraction, however it is written."""
+    return (isinstance(value, int) and not isinstance(value, bool)) or \
+        (isinstance(value, float) and value.is_integer())
+
+
+def truthy(value):
+    """As JavaScript has it, whose word the published rule uses: an empty array is, too."""
+    return isinstance(value, (list, dict)) or bool(value)
 
 
 def natural(value):
@@ -33,7 +41,7 @@ def date(value):
     if not text(value) or not DATE.match(value):
         return False
     try:
-        datetime.fromisoformat(value.replace("Z", "+00:00"))
+        datetime.fromisoformat(value.upper().replace("Z", "+00:00"))
     except ValueError:
         return False
     return True
@@ -120,7 +128,7 @@ def cross_faults(report):
         rules.append((report["peaks"][name] >= largest, f"peaks.{name} is below a sample"))
     if outcome in LAUNCHED:
         rules += [
-            (bool((report["adapter"] or {}).get("id")), "adapter.id is empty"),
+            (truthy((report["adapter"] or {}).get("id")), "adapter.id is empty"),
             (report["limits"] is not None, "limits is null"),
             ((report["preflight"] or {}).get("ok") is True, "preflight.ok is not true"),
             (len(report["samples"]) >= 1, "there is no sample"),

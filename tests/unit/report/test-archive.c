@@ -40,15 +40,20 @@ static void write_record(const struct archive *archive, const char *id, int age_
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static char *make_record(bool in_progress, pid_t other_pid)
+/* change NULL: of this process; else that member of the controller is another. */
+static char *make_record(bool in_progress, const char *change)
 {
     struct report_facts facts = make_facts();
     facts.in_progress = in_progress;
     struct err err = {0};
     with_json record = report_build(&facts, &err);
     assert_non_null(record);
-    if (other_pid) {
-        json_object_set_new(json_object_get(record, "controller"), "pid", json_integer(other_pid));
+    json_t *controller = json_object_get(record, "controller");
+    if (change && strcmp(change, "boot_id") == 0) {
+        json_object_set_new(controller, change, json_string("another boot"));
+    } else if (change) {
+        json_int_t value = json_integer_value(json_object_get(controller, change));
+        json_object_set_new(controller, change, json_integer(value + 1000000000));
     }
     with_buf text = buf_new(1 << 20);
     assert_int_equal(json_write(record, JSON_READABLE, &text, &err), 0);
@@ -161,7 +166,7 @@ static void damaged_records_are_said_to_be(void **state)
 {
     struct err err = {0};
     with_archive archive = open_in(*state);
-    with_string good = make_record(true, 0);
+    with_string good = make_record(true, NULL);
     write_record(archive, "aaaaaa", 0, good);
     with_json record = archive_read(archive, "aaaaaa", &err);
     assert_non_null(record);
@@ -230,10 +235,11 @@ static void a_live_run_is_never_pruned(void **state)
 {
     struct err err = {0};
     with_archive archive = open_in(*state);
-    with_string live = make_record(true, 0);
-    with_string dead = make_record(true, 999999999);
-    with_string reused = make_record(true, getppid()); /* another start time */
-    with_string ended = make_record(false, 0);
+    with_string live = make_record(true, NULL);
+    with_string dead = make_record(true, "pid");
+    with_string reused = make_record(true, "start_ticks"); /* the pid names another process now */
+    with_string rebooted = make_record(true, "boot_id");
+    with_string ended = make_record(false, NULL);
     for (int i = 0; i < ARCHIVE_KEEP_RUNS; i++) {
         with_string id = memory_format("%06d", i);
         write_record(archive, id, i, "{}");
@@ -242,9 +248,10 @@ static void a_live_run_is_never_pruned(void **state)
     write_record(archive, "bbbbbb", 9000, dead);
     write_record(archive, "cccccc", 9000, reused);
     write_record(archive, "dddddd", 9000, ended);
+    write_record(archive, "eeeeee", 9000, rebooted);
     struct archive_pruned pruned;
     assert_ok(archive_prune(archive, false, &pruned, &err));
-    assert_int_equal(pruned.runs, 3);
+    assert_int_equal(pruned.runs, 4);
     assert_int_equal(pruned.kept_runs, ARCHIVE_KEEP_RUNS + 1);
     char id[RUN_ID_SIZE];
     assert_ok(archive_find(archive, "aaaaaa", id, &err));

@@ -1,0 +1,103 @@
+/* formats.c
+ *
+ * The formats of reports and records as the library knows them, for who compares or writes them down:
+ *
+ *   formats schema report|run     the JSON Schema
+ *   formats tables report|run     the markdown tables of the format's page
+ *   formats check report|run      for each JSON text on stdin, ended by NUL: a line "valid", or
+ *                                 "invalid" and the faults
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "memory.h"
+#include "validate.h"
+
+static const struct format {
+    const char *name;
+    const struct record *record;
+    size_t (*validate)(const json_t *json, struct strvec *faults);
+    void (*document)(struct buf *out);
+    const char *end; /* where another format's own page takes over */
+} formats[] = {
+    {"report", &report_v1_record, validate_report, validate_document_report, NULL},
+    {"run", &run_v1_record, validate_run_record, validate_document_run,
+     "\n## `lamina.safe-runner-report/v1`"},
+};
+
+static int write_schema(const struct format *format)
+{
+    with_json schema = record_schema(format->record);
+    with_buf text = buf_new(1 << 20);
+    if (json_write(schema, JSON_READABLE, &text, NULL) < 0) {
+        return 1;
+    }
+    fputs(buf_string(&text), stdout);
+    return 0;
+}
+
+static int write_tables(const struct format *format)
+{
+    with_buf text = buf_new(1 << 20);
+    record_document(format->record, &text);
+    const char *end = format->end ? strstr(buf_string(&text), format->end) : NULL;
+    if (end) {
+        buf_cut(&text, (size_t)(end - buf_string(&text)));
+    }
+    buf_add_string(&text, "\n## Rules\n\n");
+    format->document(&text);
+    fputs(buf_string(&text), stdout);
+    return 0;
+}
+
+static void check_text(const struct format *format, struct span text)
+{
+    struct err err = {0};
+    with_json json = json_read(text, &json_budget_report, &err);
+    with_strvec faults = {0};
+    if (!json) {
+        printf("invalid %s\n", err.msg);
+    } else if (format->validate(json, &faults) == 0) {
+        puts("valid");
+    } else {
+        fputs("invalid", stdout);
+        for (size_t i = 0; i < faults.count; i++) {
+            printf(" %s;", faults.strings[i]);
+        }
+        putchar('\n');
+    }
+}
+
+static int check_all(const struct format *format)
+{
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t length;
+    while ((length = getdelim(&text, &size, '\0', stdin)) > 0) {
+        check_text(format,
+                   span_of(text, text[length - 1] == '\0' ? (size_t)length - 1 : (size_t)length));
+        fflush(stdout);
+    }
+    free(text);
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(const struct format *format);
+} duties[] = {{"schema", write_schema}, {"tables", write_tables}, {"check", check_all}};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 3 && i < countof(duties); i++) {
+        for (size_t j = 0; j < countof(formats); j++) {
+            if (strcmp(argv[1], duties[i].name) == 0 && strcmp(argv[2], formats[j].name) == 0) {
+                return duties[i].run(&formats[j]);
+            }
+        }
+    }
+    fputs("usage: formats schema|tables|check report|run\n", stderr);
+    return 2;
+}
