@@ -19,6 +19,7 @@ source "$0"
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
 _berm
+wait $!  # bash itself does not wait for what it read with <(...)
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
