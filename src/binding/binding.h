@@ -53,7 +53,7 @@ struct binding_request {
     const char *name;         /* argv[0] as it was given */
     char *const *argv;        /* all of it, NULL-terminated */
     int cwd_fd;               /* relative names start here; borrowed */
-    const char *cwd_path;     /* physical path of cwd_fd, for the recorded invocation path */
+    const char *cwd_path;     /* physical path of cwd_fd; NULL: it has none (it was removed) */
     char *const *environment; /* the child's: PATH comes from here and nowhere else */
     enum binding_policy policy;
     const char *const *roots; /* NULL-terminated, absolute; NULL: none */

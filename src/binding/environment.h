@@ -13,6 +13,14 @@
  * GLIBC_TUNABLES, GCONV_PATH, BASH_ENV, PYTHON* hooks, NODE_OPTIONS, GIT_* controls, debugger init
  * files, ...) is refused by name or family even with pass_all; giving one explicitly is an error.
  *
+ * The caller's environment may hold anything that execve(2) lets through: what has no '=' or no name
+ * is no variable and is dropped, and of two with one name the first counts, as getenv(3) finds it.
+ * Of two overrides with one name the last counts; "NAME" that the caller does not have adds nothing.
+ * Names are compared as they are, but for the EV-2 names that an earlier runner refused in any case.
+ * Two names keep an exception by value: GIT_CONFIG_GLOBAL=/dev/null and GIT_CONFIG_NOSYSTEM=1. The
+ * MAKEFLAGS of a make above berm are not passed by default when they name its job server, whose
+ * descriptors no payload has.
+ *
  * Errors       ERR_USAGE: an override with an ill-formed name; ERR_REFUSED: one that EV-2 refuses
  * Limitations  it cannot know what a program that berm has never heard of reads.
  */

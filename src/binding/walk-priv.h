@@ -19,7 +19,7 @@
 
 struct walk_start {
     int cwd_fd;           /* relative paths start here; borrowed */
-    const char *cwd_path; /* its physical path; absolute */
+    const char *cwd_path; /* its physical path, absolute; NULL: it has none */
 };
 
 /* A directory that was gone through. */

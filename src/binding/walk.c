@@ -185,6 +185,9 @@ static int walk_on(struct walker *walker, const char *path)
 static int enter_cwd(struct walker *walker, const struct walk_start *start)
 {
     struct bfs_facts held;
+    if (!start->cwd_path || start->cwd_path[0] != '/') {
+        return -ENOENT;
+    }
     int result = walk_on(walker, start->cwd_path);
     if (result == 0) {
         result = look(start->cwd_fd, &held);

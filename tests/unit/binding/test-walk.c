@@ -212,6 +212,10 @@ static void a_working_directory_is_where_its_path_leads_or_not_at_all(void **sta
     assert_int_equal(walk_to(&file, "x", &walk), -ESTALE);
     struct walk_start gone = {place->fd, below(place, "gone")};
     assert_int_equal(walk_to(&gone, "file", &walk), -ENOENT);
+    struct walk_start nameless = {place->fd, NULL};
+    assert_int_equal(walk_to(&nameless, "file", &walk), -ENOENT);
+    struct walk_start relative = {place->fd, "."};
+    assert_int_equal(walk_to(&relative, "file", &walk), -ENOENT);
     assert_int_equal(walk_to(&gone, "/etc/passwd", &walk), 0);
 }
 
