@@ -32,7 +32,7 @@
 
 /* Unbounded copies, hidden state, silent conversion errors. */
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets strtok
-#pragma GCC poison atoi atol atoll atof gmtime localtime ctime asctime
+#pragma GCC poison atoi atol atoll atof gmtime localtime ctime asctime gmtime_r localtime_r
 #pragma GCC poison mktemp tempnam tmpnam
 
 /* Strings handed to a shell, and searches of PATH that are not binding/'s (EX-3, EX-4). */

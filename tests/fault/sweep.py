@@ -12,6 +12,7 @@ then there may be no place left for a record, but still no crash, no leak and no
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,10 +35,8 @@ def one_run(t, number, arguments, fault=None, log=None):
     (folder / "out").mkdir(parents=True)
     prepare(folder)
     env = t.env | {"HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"),
-                   "TMPDIR": str(folder / "tmp"),
                    "ASAN_OPTIONS": "abort_on_error=1:detect_leaks=1", "UBSAN_OPTIONS":
                    "halt_on_error=1:abort_on_error=1:print_stacktrace=1"}
-    (folder / "tmp").mkdir()
     if fault:
         env["BERM_FAULT"] = fault
     if log is not None:
@@ -67,9 +66,10 @@ def count(t, arguments):
     return calls
 
 
-def records(folder):
-    places = [folder.glob("state/berm/runs/*.json"), (folder / "out").glob("*.json"),
-              (folder / "tmp").glob("*.json")]
+def records(folder, err):
+    """Every record that the run left: state folder, named report, and the fallback that it names."""
+    fallback = [Path(path) for path in re.findall(r"^berm: report (/tmp/berm-report-\S+)", err, re.M)]
+    places = [folder.glob("state/berm/runs/*.json"), (folder / "out").glob("*.json"), fallback]
     for place in places:
         for path in place:
             try:
@@ -97,10 +97,12 @@ def judge(t, fault, status, err, folder, need_record):
     if left:
         wrong.append(f"left behind: {left}")
         end_left(left)
-    found = list(records(folder))
+    found = list(records(folder, err))
     for path, report, faults in found:
         if faults:
             wrong.append(f"{path.name} is not valid: {faults[:3]}")
+    for path, _, _ in found:
+        path.unlink()
     final = [report for _, report, faults in found if not faults]
     if need_record and not final:
         wrong.append(f"no valid record; exit {status}; {err[-500:]}")

@@ -65,8 +65,8 @@ def uncounted(text):
                 announced[pid] = None        # berm's own exec by strace
         elif name == "write" and arguments.startswith(f"{LOG_FD}, \""):
             announced[pid] = arguments.split('"')[1].split("\\n")[0].split()[2]
-        elif name in NOT_COUNTED:
-            pass
+        elif name in NOT_COUNTED or (name == "getrandom" and "GRND_NONBLOCK" in arguments):
+            pass                             # the second: the allocator's, once
         elif canonical(name) == canonical(announced.get(pid) or ""):
             counted += 1
             announced[pid] = ""

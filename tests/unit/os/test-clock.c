@@ -1,5 +1,7 @@
 #include "../unit.h"
 
+#include <time.h>
+
 #include "clock.h"
 
 static void writes_dates_as_rfc_3339(void **state)
@@ -17,6 +19,21 @@ static void writes_dates_as_rfc_3339(void **state)
         char text[CLOCK_TEXT_SIZE];
         clock_format_utc(dates[i].ns, text);
         assert_string_equal(text, dates[i].text);
+    }
+}
+
+/* Held against libc's own calendar, every day for four centuries. */
+static void agrees_with_the_calendar_of_libc(void **state)
+{
+    for (int64_t day = 0; day < 106750; day++) { /* as far as 64 bits of nanoseconds reach */
+        time_t seconds = (time_t)(day * 86400 + day % 86400);
+        struct tm parts;
+        assert_non_null(gmtime_r(&seconds, &parts));
+        char expected[40];
+        assert_true(strftime(expected, sizeof expected, "%Y-%m-%dT%H:%M:%S.000Z", &parts) > 0);
+        char text[CLOCK_TEXT_SIZE];
+        clock_format_utc(seconds * NS_PER_S, text);
+        assert_string_equal(text, expected);
     }
 }
 
@@ -38,6 +55,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_dates_as_rfc_3339),
+        cmocka_unit_test(agrees_with_the_calendar_of_libc),
         cmocka_unit_test(durations_never_go_backwards),
     };
     return cmocka_run_group_tests_name("os/clock", tests, NULL, NULL);
