@@ -283,39 +283,54 @@ static json_t *build(struct run *run, struct err *err)
     return report_build(&run->facts, err);
 }
 
-/* Replace the record by one that says that its place could not be written. */
-static int rebuild(struct run *run, json_t **record, const struct err *why, struct err *err)
+enum place { PLACE_REPORT, PLACE_RECORD };
+
+static const json_t *part_for(enum place place, const json_t *record)
 {
+    return place == PLACE_REPORT ? inner_report(record) : record;
+}
+
+/* The record is built again to say that its place could not be written. The place itself gets it too
+ * where it still can: what was renamed and then not synced must not go on saying something else. */
+static int admit(struct run *run, enum place place, struct slot *slot, json_t **record,
+                 const struct err *why, struct err *err)
+{
+    struct err ignored = {0};
     fail(run, why);
     run->facts.fallback = true;
     json_drop(record);
     *record = build(run, err);
-    return *record ? 0 : -1;
+    if (!*record) {
+        return -1;
+    }
+    (void)!publish_part(slot, part_for(place, *record), &ignored); /* the fallback has it as well */
+    return 0;
+}
+
+static int publish_place(struct run *run, enum place place, struct slot *slot, char **ret_path,
+                         struct run_result *result, struct err *err)
+{
+    struct err why = {0};
+    if (!slot) {
+        return 0;
+    }
+    if (publish_part(slot, part_for(place, result->record), &why) == 0) {
+        *ret_path = memory_copy_string(slot_path(slot));
+        return 0;
+    }
+    /* Beside a report that was asked for by name, the state folder's copy is one more. */
+    bool needed = place == PLACE_REPORT || !run->request->report;
+    return needed ? admit(run, place, slot, &result->record, &why, err) : 0;
 }
 
 static int publish(struct run *run, struct run_result *result, struct err *err)
 {
     run->facts.fallback = place_is_missing(run);
     result->record = build(run, err);
-    if (!result->record) {
+    if (!result->record ||
+        publish_place(run, PLACE_REPORT, run->report_slot, &result->report_path, result, err) < 0 ||
+        publish_place(run, PLACE_RECORD, run->record_slot, &result->record_path, result, err) < 0) {
         return -1;
-    }
-    struct err why = {0};
-    if (run->report_slot) {
-        if (publish_part(run->report_slot, inner_report(result->record), &why) < 0) {
-            if (rebuild(run, &result->record, &why, err) < 0) {
-                return -1;
-            }
-        } else {
-            result->report_path = memory_copy_string(slot_path(run->report_slot));
-        }
-    }
-    if (run->record_slot) {
-        if (publish_part(run->record_slot, result->record, &why) == 0) {
-            result->record_path = memory_copy_string(slot_path(run->record_slot));
-        } else if (!run->request->report && rebuild(run, &result->record, &why, err) < 0) {
-            return -1;
-        }
     }
     return run->facts.fallback ? publish_fallback(run, result->record, result, err) : 0;
 }
