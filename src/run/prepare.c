@@ -103,7 +103,7 @@ static int open_stdin(const struct run_request *request, struct preparation *pre
     return result < 0 ? err_sys(err, result, "--stdin '%s'", path) : 0;
 }
 
-static void prepare_environment(const struct run_request *request, struct preparation *preparation)
+static bool prepare_environment(const struct run_request *request, struct preparation *preparation)
 {
     struct environment_request wanted = {.inherited = request->environment,
                                          .overrides = &request->overrides,
@@ -112,7 +112,9 @@ static void prepare_environment(const struct run_request *request, struct prepar
     if (environment_build(&wanted, &preparation->environment, &err) < 0) {
         refuse(preparation, "preflight.environment", &err,
                "leave the variable out of --env; it would steer programs that did not ask for it");
+        return false;
     }
+    return true;
 }
 
 static void prepare_binding(const struct run_request *request, struct preparation *preparation)
@@ -154,8 +156,9 @@ void prepare(const struct run_request *request, struct preparation *preparation)
         contain_require(&preparation->contain, request->require, &preparation->envelope.cgroup,
                         &preparation->checks);
     }
-    prepare_environment(request, preparation);
-    if (here) {
+    /* A search with the environment that was refused would only find a second reason for the same. */
+    bool passed_on = prepare_environment(request, preparation);
+    if (here && passed_on) {
         prepare_binding(request, preparation);
     }
     if (open_stdin(request, preparation, &err) < 0) {
