@@ -154,4 +154,20 @@ def _(t):
         t.contains(run, part)
 
 
+@case("an install under a prefix puts everything into its place, without root")
+def _(t):
+    build = FOLDER.parent.parent
+    t.equal(t.run("meson", "install", "-C", build, "--no-rebuild", "--destdir", t.dir / "root",
+                  "--quiet", deadline_s=60).status, 0)
+    found = {path.relative_to(t.dir / "root") for path in (t.dir / "root").rglob("*")
+             if path.is_file()}
+    for place in ("bin/berm", "share/man/man1/berm-run.1", "share/zsh/site-functions/_berm",
+                  "share/bash-completion/completions/berm",
+                  "share/fish/vendor_completions.d/berm.fish"):
+        t.true(any(str(path).endswith(place) for path in found), f"{place} in {found}")
+    berm = next(path for path in found if path.name == "berm" and path.parent.name == "bin")
+    t.equal(t.run(t.dir / "root" / berm, "--version").status, 0)
+    t.true(not any(path.name == "generate" for path in found), "no tool of the build")
+
+
 main()
