@@ -9,6 +9,15 @@ static void add_text(struct buf *out, const char *text)
     text_neutralise(out, span_of_string(text ? text : "?"));
 }
 
+/* Neutralised, filled up with blanks to the width, and one more. */
+static void add_padded(struct buf *out, const char *text, size_t width)
+{
+    size_t start = buf_length(out);
+    add_text(out, text);
+    size_t length = buf_length(out) - start;
+    buf_add_format(out, "%*s", length < width ? (int)(width - length) + 1 : 1, "");
+}
+
 static void add_command(struct buf *out, const json_t *explained)
 {
     const json_t *command = lookup(explained, "command");
@@ -79,7 +88,9 @@ static void add_limit(struct buf *out, const json_t *limit)
     } else {
         buf_add_format(&amount, "%lld", (long long)value);
     }
-    buf_add_format(out, "  %-16s %-12s ", name ? name : "?", buf_string(&amount));
+    buf_add_string(out, "  ");
+    add_padded(out, name, 16);
+    add_padded(out, buf_string(&amount), 12);
     add_text(out, lookup_text(limit, "source"));
     buf_add_char(out, '\n');
 }
@@ -117,7 +128,9 @@ static void add_guarantees(struct buf *out, const json_t *explained)
     json_object_foreach((json_t *)(uintptr_t)guarantees, name, guarantee) {
         const char *level = lookup_text(guarantee, "level");
         const char *why = lookup_text(guarantee, "why");
-        buf_add_format(out, "  %-16s %s", name, level ? level : "?");
+        buf_add_string(out, "  ");
+        add_padded(out, name, 16);
+        add_text(out, level);
         if (why) {
             buf_add_string(out, ": ");
             add_text(out, why);

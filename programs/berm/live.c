@@ -100,7 +100,7 @@ static void compose(struct buf *line, const struct supervise_view *view, size_t 
     size_t start = buf_length(line);
     if (view->limits && view->limits->timeout_ns > 0) {
         buf_add_char(line, '/');
-        units_add_ns(line, view->limits->timeout_ns);
+        units_add_exact_duration(line, view->limits->timeout_ns / NS_PER_MS);
         keep_if_fits(line, start, width);
     }
     for (size_t i = 0; i < countof(parts); i++) {

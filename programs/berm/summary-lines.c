@@ -1,10 +1,9 @@
 #include "summary-lines.h"
 
+#include "clock.h"
 #include "lookup.h"
 #include "text.h"
 #include "units.h"
-
-#define NS_IN_MS 1000000
 
 void summary_begin(const struct summary *summary, const char *word)
 {
@@ -85,8 +84,8 @@ static void add_time_used(const struct summary *summary)
     buf_add_string(summary->out, ", time ");
     units_add_ns(summary->out, wall);
     buf_add_char(summary->out, '/');
-    if (limit_ms > 0 && limit_ms <= INT64_MAX / NS_IN_MS) {
-        units_add_ns(summary->out, limit_ms * NS_IN_MS);
+    if (limit_ms > 0) {
+        units_add_exact_duration(summary->out, limit_ms);
     } else {
         buf_add_string(summary->out, "none");
     }
@@ -338,7 +337,7 @@ void summary_note(const struct summary *summary)
         summary_end(summary);
     }
     int64_t slept = lookup_number(summary->record, "timing.suspended_ns");
-    if (slept >= 1000 * (int64_t)NS_IN_MS) {
+    if (slept >= NS_PER_S) {
         summary_begin(summary, "note");
         buf_add_string(summary->out, "the machine slept ");
         units_add_ns(summary->out, slept);

@@ -1,10 +1,9 @@
 /* Why a run ended as it did, and what would help. */
+#include "clock.h"
 #include "lookup.h"
 #include "summary-lines.h"
 #include "text.h"
 #include "units.h"
-
-#define NS_IN_MS 1000000
 
 void summary_reason(const struct summary *summary)
 {
@@ -41,13 +40,19 @@ static size_t limit_index(const struct summary *summary)
     return i;
 }
 
-static void add_amount(const struct summary *summary, const json_t *limit, int64_t amount)
+/* What was seen is rounded for a person; a time that was set is shown as it can be given again. */
+enum amount { SEEN, SET };
+
+static void add_amount(const struct summary *summary, const json_t *limit, enum amount which)
 {
+    int64_t amount = lookup_number(limit, which == SET ? "value" : "seen");
     const char *unit = lookup_text(limit, "unit");
     if (unit && strcmp(unit, "bytes") == 0) {
         units_add_bytes(summary->out, amount);
-    } else if (unit && strcmp(unit, "ms") == 0 && amount <= INT64_MAX / NS_IN_MS) {
-        units_add_ns(summary->out, amount * NS_IN_MS);
+    } else if (unit && strcmp(unit, "ms") == 0 && which == SET) {
+        units_add_exact_duration(summary->out, amount);
+    } else if (unit && strcmp(unit, "ms") == 0 && amount <= INT64_MAX / NS_PER_MS) {
+        units_add_ns(summary->out, amount * NS_PER_MS);
     } else {
         buf_add_format(summary->out, "%lld", (long long)amount);
     }
@@ -59,20 +64,18 @@ void summary_limit(const struct summary *summary)
     size_t index = limit_index(summary);
     const json_t *limit =
         index < countof(limits) ? summary_find_limit(summary, limits[index].name) : NULL;
-    int64_t value = lookup_number(limit, "value");
-    if (value < 0) {
+    if (lookup_number(limit, "value") < 0) {
         summary_reason(summary);
         return;
     }
-    int64_t seen = lookup_number(limit, "seen");
     bool reserve = strcmp(limits[index].termination, "host_reserve") == 0;
     summary_begin(summary, "why");
-    if (seen >= 0) {
-        add_amount(summary, limit, seen);
+    if (lookup_number(limit, "seen") >= 0) {
+        add_amount(summary, limit, SEEN);
         buf_add_string(summary->out, reserve ? " left on the host, " : " seen, ");
     }
     buf_add_string(summary->out, reserve ? "reserve " : "limit ");
-    add_amount(summary, limit, value);
+    add_amount(summary, limit, SET);
     const char *source = lookup_text(limit, "source");
     bool option = source && strncmp(source, "--", 2) == 0;
     buf_add_string(summary->out, option ? " (from " : " (");

@@ -1,6 +1,7 @@
 /* The first line says how it ended; kinds[] says which lines follow, in their order. */
 #include "summary.h"
 
+#include "clock.h"
 #include "lookup.h"
 #include "summary-lines.h"
 #include "units.h"
@@ -22,7 +23,8 @@ static int64_t wall_ns(const json_t *record)
 {
     int64_t wall = lookup_number(record, "timing.payload_wall_ns");
     int64_t whole_ms = lookup_number(record, "report.duration_ms");
-    return wall >= 0 ? wall : whole_ms >= 0 ? whole_ms * 1000000 : -1;
+    bool known = whole_ms >= 0 && whole_ms <= INT64_MAX / NS_PER_MS;
+    return wall >= 0 ? wall : known ? whole_ms * NS_PER_MS : -1;
 }
 
 static void add_after(const struct summary *summary, const char *before)

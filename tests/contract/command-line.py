@@ -325,7 +325,7 @@ def _(t):
     os.mkfifo(t.dir / "gate")
     script = "echo first; read a <gate; printf 'half a '; sleep 1; echo line; read a <gate; echo end"
     terminal = Terminal(t, berm_path(), "run", "--timeout", "1h", "sh", "-c", script)
-    drawn = rb"\r\x1b\[Kberm: [\d.]+ s/1 h 00 min  memory [^\r]*  tasks \d+/\d+  output \d"
+    drawn = rb"\r\x1b\[Kberm: [\d.]+ s/1h  memory [^\r]*  tasks \d+/\d+  output \d"
     terminal.wait_for(rb"first\r\n" + drawn)
     (t.dir / "gate").write_text("\n")
     terminal.wait_for(rb"line\r\n" + drawn)
