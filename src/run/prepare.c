@@ -103,7 +103,7 @@ static int open_stdin(const struct run_request *request, struct preparation *pre
     return result < 0 ? err_sys(err, result, "--stdin '%s'", path) : 0;
 }
 
-static bool prepare_environment(const struct run_request *request, struct preparation *preparation)
+static void prepare_environment(const struct run_request *request, struct preparation *preparation)
 {
     struct environment_request wanted = {.inherited = request->environment,
                                          .overrides = &request->overrides,
@@ -112,9 +112,12 @@ static bool prepare_environment(const struct run_request *request, struct prepar
     if (environment_build(&wanted, &preparation->environment, &err) < 0) {
         refuse(preparation, "preflight.environment", &err,
                "leave the variable out of --env; it would steer programs that did not ask for it");
-        return false;
+        /* The command is looked for all the same, so that every reason is told and none twice. */
+        wanted.overrides = NULL;
+        if (environment_build(&wanted, &preparation->environment, &err) < 0) {
+            preparation->environment = (struct environment){0};
+        }
     }
-    return true;
 }
 
 static void prepare_binding(const struct run_request *request, struct preparation *preparation)
@@ -156,9 +159,8 @@ void prepare(const struct run_request *request, struct preparation *preparation)
         contain_require(&preparation->contain, request->require, &preparation->envelope.cgroup,
                         &preparation->checks);
     }
-    /* A search with the environment that was refused would only find a second reason for the same. */
-    bool passed_on = prepare_environment(request, preparation);
-    if (here && passed_on) {
+    prepare_environment(request, preparation);
+    if (here) {
         prepare_binding(request, preparation);
     }
     if (open_stdin(request, preparation, &err) < 0) {
