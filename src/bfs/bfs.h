@@ -164,6 +164,11 @@ void bfs_file_done(struct bfs_file *file);
 int bfs_read(const struct bfs_dir *dir, const char *path, const struct bfs_rule *rule,
              struct buf *out, struct bfs_facts *ret_facts, struct err *err) must_check;
 
+/* A new file to be written as its bytes come (kept output): there from the start, and growing. ERR_CONFLICT
+ * when the name is taken, by a link too. */
+int bfs_create(const struct bfs_dir *dir, const char *name, mode_t mode, struct fd *ret_fd,
+               struct err *err) must_check;
+
 /* --- staging and publication ------------------------------------------------------------------ */
 
 enum { BFS_TEMPORARY_SIZE = 48 };

@@ -149,6 +149,17 @@ int bfs_stage_replace(struct bfs_stage *stage, const char *name, struct err *err
     return bfs_dir_sync(stage->dir, err);
 }
 
+int bfs_create(const struct bfs_dir *dir, const char *name, mode_t mode, struct fd *ret_fd,
+               struct err *err)
+{
+    if (bfs_check_name(name, err) < 0) {
+        return -1;
+    }
+    *ret_fd = fd_adopt(os_openat(bfs_dir_fd(dir), name,
+                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, mode));
+    return fd_is_open(ret_fd) ? 0 : bfs_error(err, fd_error(ret_fd), "create", dir->path, name);
+}
+
 int bfs_stage_create(struct bfs_stage *stage, const char *name, struct err *err)
 {
     int dir_fd = bfs_dir_fd(stage->dir);

@@ -148,12 +148,12 @@ char *archive_path(const struct archive *archive, const char *id, const char *su
 int archive_create(struct archive *archive, const char *id, const char *suffix, struct err *err)
 {
     with_string name = memory_format("%s%s", id, suffix);
-    int fd = os_openat(bfs_dir_fd(&archive->dir), name,
-                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY, 0600);
-    if (fd < 0) {
-        (void)err_sys(err, fd, "make '%s/%s'", archive->dir.path, name);
+    with_fd fd = {0};
+    if (bfs_create(&archive->dir, name, 0600, &fd, err) < 0) {
+        return fd_error(&fd) ? fd_error(&fd) : -EINVAL;
     }
-    return fd;
+    struct fd created = fd_take(&fd);
+    return fd_num(&created);
 }
 
 /* What lies there, by run. */

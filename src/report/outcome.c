@@ -5,7 +5,7 @@
  * and what was not proved is never claimed: the rows that need a proof stand below the row that
  * asks for it.
  */
-#include "report.h"
+#include "outcome-priv.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ const char *outcome_name(enum outcome outcome)
 
 /* Questions. */
 
-static const struct err *failure_of(const struct report_facts *facts)
+const struct err *outcome_failure(const struct report_facts *facts)
 {
     const struct supervise_ending *ending = facts->ending;
     if (facts->failure && facts->failure->code != ERR_NONE) {
@@ -34,7 +34,7 @@ static const struct err *failure_of(const struct report_facts *facts)
 
 static bool is_of_family(const struct report_facts *facts, const char *family)
 {
-    const struct err *failure = failure_of(facts);
+    const struct err *failure = outcome_failure(facts);
     return failure && strcmp(err_code_family(failure->code), family) == 0;
 }
 
@@ -59,7 +59,7 @@ static bool was_not_written(const struct report_facts *facts)
     return facts->fallback;
 }
 
-static bool was_stopped_early(const struct report_facts *facts)
+bool outcome_was_stopped_early(const struct report_facts *facts)
 {
     return !facts->ending && (facts->early_signal != 0 || is_of_family(facts, "cancelled"));
 }
@@ -81,7 +81,7 @@ static bool failed_to_spawn(const struct report_facts *facts)
 
 static bool has_failed(const struct report_facts *facts)
 {
-    return failure_of(facts) || (facts->ending && facts->ending->how == ENDED_FAILED);
+    return outcome_failure(facts) || (facts->ending && facts->ending->how == ENDED_FAILED);
 }
 
 static bool failed_a_check(const struct report_facts *facts)
@@ -168,7 +168,7 @@ static void say_running(const struct report_facts *facts, struct words *words)
 
 static void say_failure(const struct report_facts *facts, struct words *words)
 {
-    const struct err *failure = failure_of(facts);
+    const struct err *failure = outcome_failure(facts);
     say(words, "%s", failure && failure->msg[0] ? failure->msg : "it is not known what failed");
 }
 
@@ -303,7 +303,8 @@ static const struct row {
     {was_not_written, OUTCOME_INTERNAL_ERROR, "report_write_failed", CODE("REPORT_WRITE_FAILED"),
      say_not_written},
     /* The published rules know `interrupted` only for a command that ran: it demands samples. */
-    {was_stopped_early, OUTCOME_INTERNAL_ERROR, "interrupted", CODE("INTERRUPTED"), say_early},
+    {outcome_was_stopped_early, OUTCOME_INTERNAL_ERROR, "interrupted", CODE("INTERRUPTED"),
+     say_early},
     {was_misused, OUTCOME_PREFLIGHT_REFUSED, "preflight_refused", CODE("USAGE"), say_failure},
     {was_refused, OUTCOME_PREFLIGHT_REFUSED, "preflight_refused", CODE("PREFLIGHT"), say_failure},
     {failed_to_spawn, OUTCOME_INTERNAL_ERROR, "spawn_failed", CODE("SPAWN"), say_failure},
@@ -329,7 +330,7 @@ static const char *limit_of(const struct report_facts *facts)
 {
     const struct supervise_ending *ending = facts->ending;
     if (!ending) {
-        return was_stopped_early(facts) ? "signal" : NULL;
+        return outcome_was_stopped_early(facts) ? "signal" : NULL;
     }
     if (ending->how == ENDED_INTERRUPTED) {
         return "signal";
@@ -352,79 +353,5 @@ void report_decide(const struct report_facts *facts, struct verdict *ret_verdict
     if (row->say) {
         struct words words = {ret_verdict->error_message, sizeof ret_verdict->error_message, 0};
         row->say(facts, &words);
-    }
-}
-
-int report_child_exit_code(const struct supervise_ending *ending)
-{
-    if (ending->how == ENDED_NOT_EXECUTED) {
-        return ending->exit_code ? ending->exit_code : 126;
-    }
-    return ending->exit_signal > 0 || ending->how == ENDED_SIGNALLED ? 128 + ending->exit_signal
-                                                                     : ending->exit_code;
-}
-
-/* Exit codes of `berm run`; those of a shell where it has one for the same thing. */
-enum {
-    EXIT_LIMIT = 120,
-    EXIT_REFUSED = 121,
-    EXIT_TIME = 124,
-    EXIT_BERM_FAILED = 125,
-    EXIT_NOT_EXECUTABLE = 126,
-    EXIT_NOT_FOUND = 127,
-    EXIT_OF_SIGNAL = 128,
-    EXIT_CANCELLED = 130,
-};
-
-static int refused_exit_code(const struct report_facts *facts)
-{
-    const struct err *failure = failure_of(facts);
-    if (failure && !facts->binding && failure->code == ERR_NOT_FOUND) {
-        return EXIT_NOT_FOUND;
-    }
-    if (failure && !facts->binding && failure->code == ERR_NOT_EXECUTABLE) {
-        return EXIT_NOT_EXECUTABLE;
-    }
-    return EXIT_REFUSED;
-}
-
-static bool was_asked_to_stop(const struct report_facts *facts)
-{
-    return !facts->in_progress &&
-           (was_stopped_early(facts) || (facts->ending && facts->ending->how == ENDED_INTERRUPTED));
-}
-
-int report_interrupt(const struct report_facts *facts)
-{
-    if (!was_asked_to_stop(facts)) {
-        return 0;
-    }
-    return facts->ending ? facts->ending->interrupt_signal : facts->early_signal;
-}
-
-int report_exit_code(const struct report_facts *facts)
-{
-    /* Who asked berm to stop is answered with that, even when the stop left something behind. */
-    if (was_asked_to_stop(facts)) {
-        int signal = report_interrupt(facts);
-        return signal > 0 ? EXIT_OF_SIGNAL + signal : EXIT_CANCELLED;
-    }
-    struct verdict verdict;
-    report_decide(facts, &verdict);
-    switch (verdict.outcome) {
-    case OUTCOME_SUCCESS:
-        return 0;
-    case OUTCOME_COMMAND_FAILED:
-        return report_child_exit_code(facts->ending);
-    case OUTCOME_SAFETY_LIMIT_EXCEEDED:
-        return facts->ending->limit == LIMIT_TIMEOUT || facts->ending->limit == LIMIT_SETUP
-                   ? EXIT_TIME
-                   : EXIT_LIMIT;
-    case OUTCOME_PREFLIGHT_REFUSED:
-        return refused_exit_code(facts);
-    case OUTCOME_INTERRUPTED:
-    case OUTCOME_INTERNAL_ERROR:
-    default:
-        return EXIT_BERM_FAILED;
     }
 }

@@ -82,8 +82,7 @@ static const struct record_field cleanup_fields[] = {
     FIELD(struct report_cleanup, errors, FIELD_STRINGS, SENSITIVITY_TEXT,
           .doc = "what could not be cleaned up, and why"),
     FIELD(struct report_cleanup, oracle_quota_abort, FIELD_MAYBE_OPEN, SENSITIVITY_TEXT,
-          .optional = true,
-          .doc = "of another writer of this format; berm never writes it"),
+          .optional = true, .doc = "of another writer of this format; berm never writes it"),
 };
 static const struct record cleanup_record =
     RECORD(struct report_cleanup, "cleanup", cleanup_fields);

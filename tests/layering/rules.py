@@ -22,14 +22,10 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
         "supervise/decide", "supervise/detail", "supervise/gate", "supervise/interrupts",
         "supervise/loop", "supervise/member", "supervise/observe", "supervise/proof",
         "supervise/spawn", "supervise/streams", "supervise/tree"),
-    # the forms that the redactor knows: by the page that lists them
-    "tests/unit/report/test-redact.c": (
-        "report/redact-name", "report/redact-record", "report/redact-token", "report/scan"),
-    # tables, what fills them and what judges them: by every combination of facts
-    "tests/unit/report/test-build.c": (
-        "report/report-v1", "report/report-v1-fill", "report/rules", "report/run-v1",
-        "report/run-v1-fill", "report/validate", "report/words"),
-    "tests/unit/report/test-slot.c": ("report/owner",),
+    # the redactor's walk over a text: by the forms that its page lists
+    "tests/unit/report/test-redact.c": ("report/scan",),
+    # tables without code, and the rules that only the validator asks
+    "tests/unit/report/test-validate.c": ("report/report-v1", "report/rules", "report/run-v1"),
     # the stages of a run in their order: by runs
     "tests/contract/command-line.py": ("run/run",),
 }.items() for source in sources}

@@ -126,7 +126,8 @@ static void kept_files_are_new(void **state)
     assert_int_equal(seen.st_mode, S_IFREG | 0600);
     close(fd);
     assert_int_equal(archive_create(archive, "abcdef", ".stdout", &err), -EEXIST);
-    assert_int_equal(err.sys, EEXIST);
+    assert_int_equal(err.code, ERR_CONFLICT);
+    assert_int_equal(archive_create(archive, "abcdef", "/x", &err), -EINVAL);
 }
 
 static void finding_a_run(void **state)

@@ -137,9 +137,9 @@ static const char *const secrets[] = {
 
 static void no_planted_secret_survives(void **state)
 {
-    static const char *const around[] = {"",      "x",         " ",         "\n",  "\"",     "'",
-                                         "{",     "a=b, ",     "\"a\": 1,", "\xC3\xA9", "\xff",  "--",
-                                         "don't ", "\"q\" \"", "`",         "\\",  "://", "[REDACTED]"};
+    static const char *const around[] = {
+        "",         "x",    " ",  "\n",     "\"",       "'", "{",  "a=b, ", "\"a\": 1,",
+        "\xC3\xA9", "\xff", "--", "don't ", "\"q\" \"", "`", "\\", "://",   "[REDACTED]"};
     int count = 0;
     for (size_t i = 0; i < countof(secrets); i++) {
         for (size_t j = 0; j < countof(around); j++) {
@@ -192,13 +192,55 @@ static int64_t time_of(const char *pattern, size_t n)
 /* Twice the text takes about twice the time, whatever it is made of. */
 static void the_time_is_linear(void **state)
 {
-    static const char *const patterns[] = {
-        "a", "a-", "a.b_", "-", "=", ":", "\"", "'", "\\", "[", "{", "(", "@", "://", "a://b:c/",
-        "a:b", "a:", "token", "token=", "token:", "token=[", "token=\"", "token=\\", "\"token\":",
-        "--token ", "--token --", "Bearer ", "Bearer a ", "Basic ", "sk-", "sk-a-", "eyJ", "ghp_",
-        "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY----", "login a password",
-        "password ", "mysql -p", "curl -u ", "curl -u a", "<token>", "cookie: ", "a\n", "a:b@",
-        "x://a:/", "-", "PRIVATE KEY-----", "-----BEGIN a-----BEGIN PRIVATE KEY"};
+    static const char *const patterns[] = {"a",
+                                           "a-",
+                                           "a.b_",
+                                           "-",
+                                           "=",
+                                           ":",
+                                           "\"",
+                                           "'",
+                                           "\\",
+                                           "[",
+                                           "{",
+                                           "(",
+                                           "@",
+                                           "://",
+                                           "a://b:c/",
+                                           "a:b",
+                                           "a:",
+                                           "token",
+                                           "token=",
+                                           "token:",
+                                           "token=[",
+                                           "token=\"",
+                                           "token=\\",
+                                           "\"token\":",
+                                           "--token ",
+                                           "--token --",
+                                           "Bearer ",
+                                           "Bearer a ",
+                                           "Basic ",
+                                           "sk-",
+                                           "sk-a-",
+                                           "eyJ",
+                                           "ghp_",
+                                           "-----BEGIN ",
+                                           "-----BEGIN PRIVATE KEY-----",
+                                           "-----END PRIVATE KEY----",
+                                           "login a password",
+                                           "password ",
+                                           "mysql -p",
+                                           "curl -u ",
+                                           "curl -u a",
+                                           "<token>",
+                                           "cookie: ",
+                                           "a\n",
+                                           "a:b@",
+                                           "x://a:/",
+                                           "-",
+                                           "PRIVATE KEY-----",
+                                           "-----BEGIN a-----BEGIN PRIVATE KEY"};
     int64_t worst_ns_a_byte = 0;
     for (size_t i = 0; i < countof(patterns); i++) {
         enum { SMALL = 1 << 17, LARGE = 1 << 20 };

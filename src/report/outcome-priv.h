@@ -1,0 +1,12 @@
+/* outcome-priv.h
+ *
+ * Questions about facts that both the verdict and the exit code ask.
+ */
+#pragma once
+
+#include "report.h"
+
+/* berm's own failure, inside the ending or outside; NULL: none. */
+const struct err *outcome_failure(const struct report_facts *facts);
+/* Asked to stop before anything was started. */
+bool outcome_was_stopped_early(const struct report_facts *facts);

@@ -1,0 +1,95 @@
+#include "../unit.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "owner-priv.h"
+
+static json_t *controller_of(const struct owner *owner)
+{
+    return json_pack("{s:I, s:I, s:s}", "pid", (json_int_t)owner->pid, "start_ticks",
+                     (json_int_t)owner->start_ticks, "boot_id", owner->boot_id);
+}
+
+static bool is_alive(struct owner owner)
+{
+    with_json controller = controller_of(&owner);
+    return owner_is_alive(controller);
+}
+
+static void this_process_lives(void **state)
+{
+    struct owner self;
+    owner_read_self(&self);
+    assert_int_equal(self.pid, getpid());
+    assert_true(self.start_ticks > 0);
+    assert_int_equal(strlen(self.boot_id), 36);
+    assert_true(is_alive(self));
+}
+
+/* Pid, start and boot together name one process. */
+static void another_process_is_another(void **state)
+{
+    struct owner self;
+    owner_read_self(&self);
+    struct owner other = self;
+    other.start_ticks++;
+    assert_false(is_alive(other));
+    other = self;
+    other.boot_id[0] = other.boot_id[0] == 'a' ? 'b' : 'a';
+    assert_false(is_alive(other));
+    other = self;
+    other.boot_id[0] = '\0';
+    assert_false(is_alive(other));
+    static const int64_t pids[] = {0, -1, INT64_C(4294967297), 999999999};
+    for (size_t i = 0; i < countof(pids); i++) {
+        other = self;
+        other.pid = pids[i];
+        assert_false(is_alive(other));
+    }
+}
+
+static void a_dead_process_is_dead(void **state)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct owner self;
+        owner_read_self(&self);
+        _exit(write(ends[1], &self, sizeof self) == sizeof self ? 0 : 1);
+    }
+    struct owner seen;
+    assert_int_equal(read(ends[0], &seen, sizeof seen), sizeof seen);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(seen.pid, child);
+    assert_false(is_alive(seen));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void an_incomplete_controller_is_not_alive(void **state)
+{
+    assert_false(owner_is_alive(NULL));
+    with_json nothing = json_object();
+    assert_false(owner_is_alive(nothing));
+    struct owner self;
+    owner_read_self(&self);
+    static const char *const members[] = {"pid", "start_ticks", "boot_id"};
+    for (size_t i = 0; i < countof(members); i++) {
+        with_json controller = controller_of(&self);
+        json_object_set_new(controller, members[i], json_null());
+        assert_false(owner_is_alive(controller));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(this_process_lives),
+        cmocka_unit_test(another_process_is_another),
+        cmocka_unit_test(a_dead_process_is_dead),
+        cmocka_unit_test(an_incomplete_controller_is_not_alive),
+    };
+    return cmocka_run_group_tests_name("report/owner", tests, NULL, NULL);
+}

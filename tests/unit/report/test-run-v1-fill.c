@@ -1,0 +1,197 @@
+#include "../unit.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "facts.h"
+
+/* What berm's own record says of a run beyond its report. */
+
+static json_t *record_of(const struct report_facts *facts)
+{
+    struct err err = {0};
+    json_t *record = report_build(facts, &err);
+    if (!record) {
+        fail_msg("%s", err.msg);
+    }
+    return record;
+}
+
+static void is(const json_t *record, const char *member, const char *wanted)
+{
+    const json_t *value = json_object_get(record, member);
+    assert_non_null(value);
+    with_buf text = buf_new(1 << 16);
+    assert_int_equal(json_write(value, JSON_CANONICAL, &text, NULL), 0);
+    assert_string_equal(buf_string(&text), wanted);
+}
+
+static void who_and_when(void **state)
+{
+    struct report_facts facts = make_facts();
+    facts.label = "nightly";
+    facts.places_ns = 11;
+    facts.prepare_ns = 12;
+    facts.in_progress = true;
+    with_json record = record_of(&facts);
+    is(record, "schema", "\"berm.run/v1\"");
+    is(record, "run_id", "\"k7f3aa\"");
+    is(record, "label", "\"nightly\"");
+    is(record, "in_progress", "true");
+    is(record, "started_at", "\"2025-11-29T16:00:00.000Z\"");
+    const json_t *controller = json_object_get(record, "controller");
+    assert_int_equal(json_integer_value(json_object_get(controller, "pid")), getpid());
+    is(record, "timing",
+       "{\"duration_ns\":600000000,\"own_ns\":100000000,\"payload_wall_ns\":null,\"places_ns\":11,"
+       "\"prepare_ns\":12,\"setup_ns\":null,\"stop_ns\":null,\"suspended_ns\":null}");
+    is(record, "cpu", "null");
+    is(record, "memory", "null");
+    is(record, "tasks", "null");
+    is(record, "output", "null");
+    is(record, "environment", "null");
+    is(record, "executable", "null");
+    is(record, "containment", "\"uncontained\"");
+    is(record, "exit", "{\"code\":125,\"signal\":null}");
+}
+
+static void where_the_time_went(void **state)
+{
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.ending = ending;
+    ending->suspended_ns = -5; /* two clocks read one after the other */
+    with_json record = record_of(&facts);
+    is(record, "timing",
+       "{\"duration_ns\":600000000,\"own_ns\":100000000,\"payload_wall_ns\":500000000,"
+       "\"places_ns\":0,\"prepare_ns\":0,\"setup_ns\":1000000,\"stop_ns\":1000000,"
+       "\"suspended_ns\":0}");
+    is(record, "cpu", "{\"system_ns\":0,\"user_ns\":7}");
+    is(record, "memory",
+       "{\"host_available_low_bytes\":null,\"largest_process_rss_bytes\":5000,"
+       "\"peak_tree_rss_bytes\":6000}");
+    is(record, "tasks", "{\"peak_processes\":2,\"peak_tasks\":3,\"stragglers\":0}");
+}
+
+/* R42: every limit with its value, what met it, and where it came from. */
+static void limits(void **state)
+{
+    struct report_facts facts = make_facts();
+    facts.limits[2].seen = -1;
+    with_json record = record_of(&facts);
+    is(record, "limits",
+       "[{\"name\":\"memory\",\"seen\":6000,\"source\":\"--memory\",\"unit\":\"bytes\","
+       "\"value\":1073741824},{\"name\":\"tasks\",\"seen\":3,\"source\":\"default\","
+       "\"unit\":\"count\",\"value\":1024},{\"name\":\"timeout\",\"seen\":null,"
+       "\"source\":\"default\",\"unit\":\"ms\",\"value\":null}]");
+}
+
+static void streams(void **state)
+{
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.ending = ending;
+    facts.kept_stdout = "/state/k7f3aa.stdout";
+    ending->stream[STREAM_STDOUT].bytes = 100;
+    ending->stream[STREAM_STDOUT].passed_bytes = 60;
+    ending->stream[STREAM_STDOUT].kept_bytes = 80;
+    ending->stream[STREAM_STDOUT].pass_error = EPIPE;
+    ending->stream[STREAM_STDERR].held_open = true;
+    with_json record = record_of(&facts);
+    is(record, "output",
+       "{\"stderr\":{\"bytes\":0,\"held_open\":true,\"kept_bytes\":0,\"kept_file\":null,"
+       "\"pass_error\":null,\"passed_bytes\":0},\"stdout\":{\"bytes\":100,\"held_open\":false,"
+       "\"kept_bytes\":80,\"kept_file\":\"/state/k7f3aa.stdout\",\"pass_error\":\"EPIPE\","
+       "\"passed_bytes\":60}}");
+}
+
+/* EV-1, EV-3: names of what was passed, names and reasons of what was not, no value of either. */
+static void variables(void **state)
+{
+    char path[] = "PATH=/usr/bin";
+    char preload[] = "LD_PRELOAD=/evil.so";
+    char token[] = "GITHUB_TOKEN=abc";
+    char other[] = "SOMETHING=else";
+    char *const inherited[] = {path, preload, token, other, NULL};
+    const struct environment_request request = {.inherited = inherited};
+    struct err err = {0};
+    with_environment environment = {0};
+    assert_int_equal(environment_build(&request, &environment, &err), 0);
+    struct report_facts facts = make_facts();
+    facts.environment = &environment;
+    with_json record = record_of(&facts);
+    const json_t *made = json_object_get(record, "environment");
+    is(made, "passed", "[\"PATH\"]");
+    const json_t *held = json_object_get(made, "held_back");
+    assert_int_equal(json_array_size(held), 3);
+    with_buf text = buf_new(1 << 16);
+    assert_int_equal(json_write(made, JSON_CANONICAL, &text, NULL), 0);
+    assert_non_null(strstr(buf_string(&text), "{\"name\":\"LD_PRELOAD\",\"reason\":\"refused\"}"));
+    assert_null(strstr(buf_string(&text), "evil"));
+    assert_null(strstr(buf_string(&text), "abc"));
+    assert_null(strstr(buf_string(&text), "else"));
+}
+
+/* EV-4: what was seen of a process, and what could not be read of it. */
+static void descendants_and_survivors(void **state)
+{
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.ending = ending;
+    ending->descendant_total = 300;
+    ending->descendant_count = 1;
+    ending->descendants[0] = (struct supervise_descendant){.pid = 20,
+                                                           .parent = 10,
+                                                           .start_ticks = 8,
+                                                           .first_seen_ms = 1,
+                                                           .last_seen_ms = 2,
+                                                           .peak_rss_bytes = 3,
+                                                           .peak_pss_bytes = -1,
+                                                           .peak_threads = 4,
+                                                           .peak_fds = 5,
+                                                           .cpu_user_ms = 6,
+                                                           .cpu_system_ms = 7,
+                                                           .read_bytes = -1,
+                                                           .written_bytes = 8,
+                                                           .state = 'S',
+                                                           .missed = MISSED_PSS | MISSED_IO,
+                                                           .before_stop = true};
+    add_survivor(ending, 20, EPERM, "su");
+    with_json record = record_of(&facts);
+    is(record, "descendant_total", "300");
+    is(record, "descendants",
+       "[{\"alive_at_stop\":true,\"cpu_system_ms\":7,\"cpu_user_ms\":6,\"ended\":false,"
+       "\"first_seen_ms\":1,\"last_seen_ms\":2,\"missed\":[\"pss\",\"io\"],\"parent\":10,"
+       "\"peak_fds\":5,\"peak_pss_bytes\":null,\"peak_rss_bytes\":3,\"peak_threads\":4,\"pid\":20,"
+       "\"read_bytes\":null,\"start_ticks\":8,\"state\":\"S\",\"written_bytes\":8}]");
+    is(record, "survivors",
+       "[{\"error\":\"EPERM\",\"name\":\"su\",\"pid\":20,\"start_ticks\":77}]");
+    ending->descendants[0].state = '\x1b';
+    with_json odd = record_of(&facts);
+    const json_t *first = json_array_get(json_object_get(odd, "descendants"), 0);
+    is(first, "state", "\"?\"");
+}
+
+static void notes(void **state)
+{
+    struct strvec words = {0};
+    strvec_push(&words, "one");
+    strvec_push(&words, "two");
+    struct report_facts facts = make_facts();
+    facts.notes = &words;
+    facts.early_signal = 15;
+    with_json record = record_of(&facts);
+    is(record, "notes", "[\"one\",\"two\"]");
+    is(record, "exit", "{\"code\":143,\"signal\":\"SIGTERM\"}");
+    strvec_done(&words);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_and_when), cmocka_unit_test(where_the_time_went),
+        cmocka_unit_test(limits),       cmocka_unit_test(streams),
+        cmocka_unit_test(variables),    cmocka_unit_test(descendants_and_survivors),
+        cmocka_unit_test(notes),
+    };
+    return cmocka_run_group_tests_name("report/run-v1-fill", tests, NULL, NULL);
+}
