@@ -265,6 +265,27 @@ static void names_are_single_components(void **state)
     }
 }
 
+/* A file that grows as its bytes come: new, and nobody else's to read. */
+static void creates_what_is_not_there(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    with_fd fd = {0};
+    assert_ok(bfs_create(&place->dir, "kept", 0600, &fd, &err));
+    assert_int_equal(write(fd_num(&fd), "abc", 3), 3);
+    assert_content(place, "kept", "abc");
+    struct bfs_facts facts;
+    assert_ok(bfs_stat(&place->dir, "kept", &facts, &err));
+    assert_int_equal(facts.mode, S_IFREG | 0600);
+    with_fd other = {0};
+    assert_fails(bfs_create(&place->dir, "kept", 0600, &other, &err), ERR_CONFLICT);
+    assert_int_equal(symlinkat("nowhere", place->fd, "link"), 0);
+    assert_fails(bfs_create(&place->dir, "link", 0600, &other, &err), ERR_CONFLICT);
+    assert_fails(bfs_create(&place->dir, "a/b", 0600, &other, &err), ERR_REFUSED);
+    assert_false(fd_is_open(&other));
+    assert_content(place, "kept", "abc");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +300,7 @@ int main(void)
         place_test(a_step_that_fails_changes_nothing),
         place_test(what_was_set_aside_is_there),
         place_test(names_are_single_components),
+        place_test(creates_what_is_not_there),
     };
     return cmocka_run_group_tests_name("bfs/stage", tests, NULL, NULL);
 }
