@@ -118,8 +118,7 @@ static int keep(struct slot *slot, const char *run_id, struct err *err)
     struct err failure = {0};
     if (bfs_link(&slot->parent, slot->name, kept, &failure) < 0 &&
         bfs_rename(&slot->parent, slot->name, &slot->parent, kept, BFS_RENAME_NEW, err) < 0) {
-        return err_wrap(err, "'%s' is no record of berm's and cannot be kept beside it",
-                        slot->path);
+        return err_wrap(err, "what is there is no record of berm's and cannot be kept");
     }
     slot->kept = memory_copy_string(kept);
     return 0;
@@ -145,9 +144,9 @@ static int clear(struct slot *slot, const char *run_id, struct err *err)
     case S_IFREG:
         return there.size_bytes == 0 || is_record(slot) ? 0 : keep(slot, run_id, err);
     case S_IFDIR:
-        return err_set(err, ERR_REFUSED, "'%s' is a directory; name a file in it", slot->path);
+        return err_set(err, ERR_REFUSED, "it is a directory; name a file in it");
     default:
-        return err_set(err, ERR_REFUSED, "'%s' is no regular file and is not replaced", slot->path);
+        return err_set(err, ERR_REFUSED, "it is no regular file and is not replaced");
     }
 }
 
@@ -215,11 +214,11 @@ static int check_name(const struct slot *slot, struct err *err)
     struct err failure = {0};
     if (bfs_stat(&slot->parent, slot->name, &there, &failure) < 0) {
         return failure.code == ERR_NOT_FOUND
-                   ? err_set(err, ERR_CONFLICT, "somebody removed '%s' during the run", slot->path)
+                   ? err_set(err, ERR_CONFLICT, "somebody removed it during the run")
                    : err_set(err, failure.code, "%s", failure.msg);
     }
     if (!bfs_facts_same_inode(&there, &slot->mine)) {
-        return err_set(err, ERR_CONFLICT, "'%s' belongs to another run by now", slot->path);
+        return err_set(err, ERR_CONFLICT, "it belongs to another run by now");
     }
     return 0;
 }
