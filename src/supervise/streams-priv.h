@@ -18,6 +18,7 @@
  *                description of our own (O_NONBLOCK must never be set on the caller's, which it
  *                shares with the shell); sockets by send; anything else by poll and small writes.
  *                An error onward closes the payload's pipe: it gets SIGPIPE, as it would natively.
+ *                What the caller had closed (EBADF) goes nowhere, and is counted.
  * Limitations    a regular file blocks as long as its disk does. Where a terminal cannot be opened
  *                anew (it belongs to another user) a write to it may wait while its output is stopped.
  */

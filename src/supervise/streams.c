@@ -92,13 +92,14 @@ static int end_stream(struct streams *streams, int i)
 }
 
 /* The way onward is closed for good and what waits is lost. The payload learns of it as it would
- * without us: by a pipe that nobody reads. When it is gone, the rest is still counted. */
+ * without us: by a pipe that nobody reads. When it is gone, the rest is still counted; so it is from
+ * the start when the caller had closed the stream (D12): that asks for silence, not for SIGPIPE. */
 static int fail_onward(struct streams *streams, int i, int sys)
 {
     struct stream *stream = &streams->stream[i];
     stream->facts->pass_error = sys;
     stream->waiting = 0;
-    if (streams->concluding) {
+    if (streams->concluding || sys == EBADF) {
         streams->sinks[stream->sink].kind = SINK_NONE;
         return 0;
     }

@@ -103,6 +103,22 @@ static void output_is_kept_and_passed_up_to_its_limit(void **state)
     close(ends[1]);
 }
 
+/* D12: a caller that closed its standard output wants nothing of it; the payload need not know. */
+static void a_closed_way_onward_is_no_broken_pipe(void **state)
+{
+    int read_only = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    struct trial trial = trial_of("/bin/sh", "-c", "echo one; sleep 0.1; echo two; exit 3");
+    trial.request.pass_fd[STREAM_STDOUT] = read_only;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_EXITED);
+    assert_int_equal(ending->exit_code, 3);
+    assert_string_equal(trial_said(&trial, STREAM_STDOUT), "one\ntwo\n");
+    assert_int_equal(ending->stream[0].passed_bytes, 0);
+    assert_int_equal(ending->stream[0].pass_error, EBADF);
+    trial_done(&trial);
+    close(read_only);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +129,7 @@ int main(void)
         cmocka_unit_test(who_ignores_sigterm_is_killed),
         cmocka_unit_test(what_cannot_be_executed_is_told),
         cmocka_unit_test(output_is_kept_and_passed_up_to_its_limit),
+        cmocka_unit_test(a_closed_way_onward_is_no_broken_pipe),
     };
     return cmocka_run_group_tests_name("supervise/supervise", tests, NULL, NULL);
 }
