@@ -308,9 +308,33 @@ void summary_left(const struct summary *summary)
     summary_end(summary);
 }
 
+static const char *const streams[] = {"output.stdout", "output.stderr"};
+
+/* A reader that left and a stream that the caller had closed wanted none of it. */
+void summary_lost(const struct summary *summary)
+{
+    for (size_t i = 0; i < countof(streams); i++) {
+        const json_t *stream = lookup(summary->record, streams[i]);
+        const char *why = lookup_text(stream, "pass_error");
+        int64_t bytes = lookup_number(stream, "bytes");
+        int64_t passed = lookup_number(stream, "passed_bytes");
+        if (!why || strcmp(why, "EPIPE") == 0 || strcmp(why, "EBADF") == 0 || passed > bytes) {
+            continue;
+        }
+        summary_begin(summary, "lost");
+        buf_add_format(summary->out, "%s: ", streams[i] + strlen("output."));
+        units_add_bytes(summary->out, bytes - passed);
+        buf_add_string(summary->out, " of ");
+        units_add_bytes(summary->out, bytes);
+        buf_add_string(summary->out, " could not be passed on (");
+        summary_add_text(summary, why);
+        buf_add_char(summary->out, ')');
+        summary_end(summary);
+    }
+}
+
 void summary_kept(const struct summary *summary)
 {
-    const char *const streams[] = {"output.stdout", "output.stderr"};
     for (size_t i = 0; i < countof(streams); i++) {
         const json_t *stream = lookup(summary->record, streams[i]);
         const char *file = lookup_text(stream, "kept_file");

@@ -19,6 +19,7 @@ void summary_held(const struct summary *summary);
 void summary_here(const struct summary *summary);
 void summary_env(const struct summary *summary);
 void summary_left(const struct summary *summary);
+void summary_lost(const struct summary *summary); /* output that could not be passed on */
 void summary_kept(const struct summary *summary);
 void summary_note(const struct summary *summary);
 void summary_reason(const struct summary *summary);

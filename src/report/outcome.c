@@ -7,6 +7,7 @@
  */
 #include "outcome-priv.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -104,6 +105,20 @@ static bool lacks_ground(const struct report_facts *facts)
 static bool was_not_executed(const struct report_facts *facts)
 {
     return facts->ending->how == ENDED_NOT_EXECUTED;
+}
+
+/* Output that was to be passed on and is lost. A reader that left (EPIPE) and a stream that the
+ * caller had closed (EBADF) wanted none of it. */
+static bool is_lost(const struct supervise_stream *stream)
+{
+    return stream->pass_error != 0 && stream->pass_error != EPIPE && stream->pass_error != EBADF;
+}
+
+static bool has_lost_output(const struct report_facts *facts)
+{
+    const struct supervise_ending *ending = facts->ending;
+    return ending->how == ENDED_EXITED && ending->exit_code == 0 &&
+           (is_lost(&ending->stream[STREAM_STDOUT]) || is_lost(&ending->stream[STREAM_STDERR]));
 }
 
 static bool has_succeeded(const struct report_facts *facts)
@@ -243,6 +258,20 @@ static void say_not_executed(const struct report_facts *facts, struct words *wor
     say(words, "%s", message[0] ? message : "the command could not be executed");
 }
 
+static void say_lost_output(const struct report_facts *facts, struct words *words)
+{
+    static const char *const names[STREAM_COUNT] = {"standard output", "standard error"};
+    say(words, "the command exited with 0, but not all of its output could be passed on");
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        const struct supervise_stream *stream = &facts->ending->stream[i];
+        if (is_lost(stream)) {
+            char name[WORD_SIZE];
+            say(words, "; %s: %" PRId64 " of %" PRId64 " bytes, then %s", names[i],
+                stream->passed_bytes, stream->bytes, words_errno(stream->pass_error, name));
+        }
+    }
+}
+
 static void say_exited(const struct report_facts *facts, struct words *words)
 {
     say(words, "the command exited with %d", facts->ending->exit_code);
@@ -315,6 +344,7 @@ static const struct row {
     {lacks_ground, OUTCOME_INTERNAL_ERROR, "internal_error", CODE("INTERNAL"), say_groundless},
     {was_not_executed, OUTCOME_COMMAND_FAILED, "command_failed", CODE("COMMAND_FAILED"),
      say_not_executed},
+    {has_lost_output, OUTCOME_INTERNAL_ERROR, "internal_error", CODE("INTERNAL"), say_lost_output},
     {has_succeeded, OUTCOME_SUCCESS, "completed", NULL, NULL},
     {has_exited, OUTCOME_COMMAND_FAILED, "command_failed", CODE("COMMAND_FAILED"), say_exited},
     {was_signalled, OUTCOME_COMMAND_FAILED, "command_failed", CODE("COMMAND_FAILED"),

@@ -17,6 +17,7 @@ static const char *const cases[] = {
     "interrupted-early",
     "cleanup-incomplete",
     "report-write-failed",
+    "lost-output",
     "unfinished",
     "hostile",
     "bare-report",

@@ -60,6 +60,36 @@ static void a_run_that_ended_by_itself(void **state)
 }
 
 /* R9: a file that cannot be executed is the command's failure. */
+/* Output that is gone for good is no success, unless nobody wanted it. */
+static void lost_output_is_no_success(void **state)
+{
+    with_checks checks = {0};
+    add_check(&checks, true);
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.checks = &checks;
+    facts.ending = ending;
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        struct supervise_stream *stream = &ending->stream[i];
+        *stream = (struct supervise_stream){.bytes = 30, .passed_bytes = 10};
+        static const int unwanted[] = {0, EPIPE, EBADF};
+        for (size_t j = 0; j < countof(unwanted); j++) {
+            stream->pass_error = unwanted[j];
+            decide_is(&facts, OUTCOME_SUCCESS, "completed", NULL, NULL);
+        }
+        stream->pass_error = ENOSPC;
+        decide_is(&facts, OUTCOME_INTERNAL_ERROR, "internal_error", NULL, "LAMINA_SAFE_INTERNAL");
+        message_has(&facts, i == 0 ? "standard output: 10 of 30 bytes, then ENOSPC"
+                                   : "standard error: 10 of 30 bytes, then ENOSPC");
+        assert_int_equal(report_exit_code(&facts), 125);
+        ending->exit_code = 3; /* the command's own failure says more */
+        decide_is(&facts, OUTCOME_COMMAND_FAILED, "command_failed", NULL,
+                  "LAMINA_SAFE_COMMAND_FAILED");
+        ending->exit_code = 0;
+        stream->pass_error = 0;
+    }
+}
+
 static void a_payload_that_could_not_be_executed(void **state)
 {
     with_checks checks = {0};
@@ -266,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_ended_by_itself),
+        cmocka_unit_test(lost_output_is_no_success),
         cmocka_unit_test(a_payload_that_could_not_be_executed),
         cmocka_unit_test(a_limit_names_its_value_and_where_it_came_from),
         cmocka_unit_test(an_interrupt),
