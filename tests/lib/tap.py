@@ -174,10 +174,12 @@ def children():
 
 def end_survivors():
     """Fail because of children that are left, after ending them."""
-    survivors = children()
-    for pid, _ in survivors:
-        os.kill(pid, signal.SIGKILL)  # a child that nobody else reaps: the pid is still its own
-        os.waitpid(pid, 0)
+    survivors = []
+    while left := children():  # whoever is ended here may leave children of its own to us
+        survivors += left
+        for pid, _ in left:
+            os.kill(pid, signal.SIGKILL)  # a child that nobody else reaps: the pid is still its own
+            os.waitpid(pid, 0)
     if survivors:
         names = ", ".join(f"{pid} ({name})" for pid, name in survivors)
         raise Failed(f"left behind: {names}")
