@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+"""Signals to berm, keys at its terminal: the payload ends, the caller can tell, nothing is left set."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from signal import SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SIGTSTP
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+from duel import ATTACK, record_of, under_berm  # noqa: E402
+from tap import berm_path, case, main  # noqa: E402
+from terminal import Terminal  # noqa: E402
+
+CTRL_C = b"\x03"
+CTRL_Z = b"\x1a"
+
+
+def no_core():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+@case("R19 SIGINT, SIGTERM, SIGHUP, SIGQUIT: the tree is ended, then berm dies of the same signal")
+def _(t):
+    for number in (SIGINT, SIGTERM, SIGHUP, SIGQUIT):
+        found = under_berm(t, ATTACK, "stubborn-grandchild", stop=number, preexec_fn=no_core)
+        t.equal(found["signal"], number, f"{found}")
+        end = found["report"]["termination"]
+        t.equal((found["report"]["outcome"], end["reason"], end["limit"]),
+                ("interrupted", "interrupted", "signal"))
+        t.contains(found["err"], f"INTERRUPTED by {number.name}")
+
+
+def loop_script(command):
+    return (f"for i in 1 2 3; do echo round $i; {command}; done; echo the loop went on")
+
+
+@case("R19 Ctrl-C ends a bash for loop over berm run, as it does not over one that only exits 130")
+def _(t):
+    rude = t.dir / "rude"
+    rude.write_text(f"#!/bin/sh\ntrap 'exit 130' INT\n{ATTACK} stubborn-grandchild\n")
+    rude.chmod(0o755)
+    with Terminal(t, "bash", "-c", loop_script(f"{rude}")) as terminal:
+        shown = terminal.expect(b"ready")
+        terminal.send(CTRL_C)
+        terminal.expect(b"round 2", after=shown)  # the loop goes on: this is what berm must not do
+        terminal.child.kill()
+        terminal.wait()
+    with Terminal(t, "bash", "-c",
+                  loop_script(f"{berm_path()} run --grace-ms 50 -- {ATTACK} stubborn-grandchild")
+                  ) as terminal:
+        terminal.expect(b"ready")
+        terminal.send(CTRL_C)
+        t.equal(terminal.wait(), -SIGINT, "bash itself ended by it")
+        t.true(b"round 2" not in terminal.seen and b"went on" not in terminal.seen, terminal.seen)
+        t.contains("\n".join(terminal.screen()), "INTERRUPTED by SIGINT")
+    t.equal(record_of(t)["report"]["cleanup"]["descendants_remaining"], [])
+
+
+STAYS = "trap 'echo told' TERM; echo ready; while :; do sleep 0.05; done"
+
+
+@case("Ctrl-C twice does not wait for the grace")
+def _(t):
+    with Terminal(t, berm_path(), "run", "--grace-ms", 600000, "--", "sh", "-c", STAYS) as terminal:
+        terminal.expect(b"ready")
+        terminal.send(CTRL_C)
+        terminal.expect(b"told")
+        terminal.send(CTRL_C)
+        t.equal(terminal.wait(20), -SIGINT)
+    end = record_of(t)["report"]["termination"]
+    t.contains(end["requested_signals"], "SIGKILL")
+
+
+@case("the payload is in a session of its own: Ctrl-C reaches it through berm alone")
+def _(t):
+    script = "trap 'echo hit by INT' INT; trap 'echo told; exit 0' TERM; echo ready; sleep 100 & wait"
+    with Terminal(t, berm_path(), "run", "--", "sh", "-c", script) as terminal:
+        terminal.expect(b"ready")
+        terminal.send(CTRL_C)
+        t.equal(terminal.wait(), -SIGINT)
+        t.true(b"hit by INT" not in terminal.seen, terminal.seen)
+
+
+@case("nohup: a hang-up does not end a run whose caller ignores it")
+def _(t):
+    def ignore():
+        signal.signal(SIGHUP, signal.SIG_IGN)
+    child = t.start_berm("run", "--stdin", "inherit", "--", "sh", "-c", "echo ready; read x; echo $x",
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         preexec_fn=ignore)
+    t.equal(child.stdout.readline(), b"ready\n")
+    child.send_signal(SIGHUP)
+    out, err = child.communicate(b"still here\n", timeout=30)
+    t.equal((out, child.returncode), (b"still here\n", 0), err)
+    done = t.run("nohup", berm_path(), "run", "--", "echo", "hi")
+    t.equal((done.out, done.status), (b"hi\n", 0), str(done))
+
+
+def state_of(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "-"
+
+
+@case("S4 berm stopped past the deadline and continued: the limit is kept, the payload ended")
+def _(t):
+    child = t.start_berm("run", "--timeout", "1500ms", "--grace-ms", 50, "--", ATTACK, "deaf",
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    payload = int(child.stdout.readline().split()[1])
+    child.send_signal(SIGSTOP)
+    t.wait_until(lambda: state_of(child.pid) == "T", "berm to stop")
+    t.run("sleep", "2")  # real time is what this is about
+    t.true(state_of(payload) not in "-Z", "nobody looks after it meanwhile")
+    child.send_signal(SIGCONT)
+    _, err = child.communicate(timeout=30)
+    t.equal(child.returncode, 124, err)
+    t.equal(state_of(payload), "-")
+    report = record_of(t)["report"]
+    t.equal((report["outcome"], report["termination"]["limit"]),
+            ("safety_limit_exceeded", "timeout"))
+    t.true(report["duration_ms"] >= 2000, "the time that it stood still counts")
+
+
+# It starts nothing: a shell inside vfork shows D while its child is stopped (T7).
+WAITS = """
+import os, signal
+signal.signal(signal.SIGUSR1, lambda *_: os._exit(3))
+print("ready", os.getpid(), flush=True)
+while True:
+    signal.pause()
+"""
+
+
+@case("Ctrl-Z stops both, SIGCONT continues both")
+def _(t):
+    with Terminal(t, berm_path(), "run", "--", "/usr/bin/python3", "-c", WAITS) as terminal:
+        start = terminal.expect(b"ready ")
+        terminal.expect(b"\n", after=start)
+        payload = int(terminal.seen[start:].split()[0])
+        # A shell with job control has the terminal's stop key reach a group that is not orphaned;
+        # here the signal itself does.
+        os.kill(terminal.child.pid, SIGTSTP)
+        t.wait_until(lambda: state_of(terminal.child.pid) == "T", "berm to stop")
+        t.wait_until(lambda: state_of(payload) == "T", "the payload to stop")
+        os.kill(terminal.child.pid, SIGCONT)
+        t.wait_until(lambda: state_of(payload) in "SR", "the payload to go on")
+        os.kill(payload, signal.SIGUSR1)
+        t.equal(terminal.wait(), 3)
+
+
+@case("a terminal is left as it was found, with a live line and after Ctrl-C")
+def _(t):
+    for keys, status in ((b"", 0), (CTRL_C, -SIGINT)):
+        with Terminal(t, berm_path(), "run", "--sample-ms", 50, "--", "sh", "-c",
+                      "echo one; sleep 1.6; echo two") as terminal:
+            terminal.expect(b"\r\x1b[Kberm: 1.")
+            terminal.send(keys)
+            t.equal(terminal.wait(), status)
+            t.equal(terminal.settings(), terminal.before, "termios")
+            lines = terminal.screen()
+            t.true(not any("  tasks " in line for line in lines), f"no live line is left: {lines}")
+
+
+main()
