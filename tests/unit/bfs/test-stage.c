@@ -252,6 +252,30 @@ static void what_was_set_aside_is_there(void **state)
     assert_int_equal(err.sys, EFBIG);
 }
 
+static void a_file_under_its_own_name_is_new(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    with_fd file = {0};
+    assert_ok(bfs_create(&place->dir, "new", 0600, &file, &err));
+    assert_int_equal(write(fd_num(&file), "seen", 4), 4);
+    assert_content(place, "new", "seen");
+    assert_true(fcntl(fd_num(&file), F_GETFD) & FD_CLOEXEC);
+    assert_int_equal(symlinkat("target", place->fd, "dangling"), 0);
+    assert_int_equal(mkfifoat(place->fd, "fifo", 0600), 0);
+    const char *names[] = {"new", "dangling", "fifo"};
+    alarm(10);
+    for (size_t i = 0; i < countof(names); i++) {
+        with_fd none = {0};
+        assert_fails(bfs_create(&place->dir, names[i], 0600, &none, &err), ERR_CONFLICT);
+        assert_false(fd_is_open(&none));
+    }
+    alarm(0);
+    with_fd none = {0};
+    assert_fails(bfs_create(&place->dir, "../x", 0600, &none, &err), ERR_REFUSED);
+    assert_content(place, "new", "seen");
+}
+
 static void names_are_single_components(void **state)
 {
     struct place *place = *state;
@@ -299,6 +323,7 @@ int main(void)
         place_test(what_is_published_was_synced_before),
         place_test(a_step_that_fails_changes_nothing),
         place_test(what_was_set_aside_is_there),
+        place_test(a_file_under_its_own_name_is_new),
         place_test(names_are_single_components),
         place_test(creates_what_is_not_there),
     };
