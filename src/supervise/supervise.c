@@ -202,11 +202,14 @@ static int run(struct broker *broker, struct err *err)
     if (spawn_gate(&broker->spawn, broker->request, err) < 0) {
         return -1;
     }
+    /* EX-2: the descriptors that will be executed still hold the bytes that were hashed. */
+    bool ready = adopt_gate(broker, &failure) == 0 &&
+                 binding_revalidate(broker->request->binding, &failure) == 0;
     memory_arm();
-    if (adopt_gate(broker, &failure) < 0) {
-        decide_broken(broker, &failure);
-    } else {
+    if (ready) {
         release(broker);
+    } else {
+        decide_broken(broker, &failure);
     }
     loop_run(broker);
     memory_disarm();

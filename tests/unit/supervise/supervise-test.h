@@ -25,10 +25,11 @@
 
 #include "supervise.h"
 
-/* The broker asks a binding for two things only. */
+/* The broker asks a binding for three things only. */
 struct binding {
     int exec_fd;
     char *argv[32];
+    bool changed; /* since it was bound */
 };
 int binding_exec_fd(const struct binding *binding)
 {
@@ -37,6 +38,10 @@ int binding_exec_fd(const struct binding *binding)
 char *const *binding_argv(const struct binding *binding)
 {
     return binding->argv;
+}
+int binding_revalidate(const struct binding *binding, struct err *err)
+{
+    return binding->changed ? err_set(err, ERR_CHANGED, "the program was changed") : 0;
 }
 
 struct trial {

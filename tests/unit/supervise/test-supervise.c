@@ -71,6 +71,20 @@ static void who_ignores_sigterm_is_killed(void **state)
     trial_done(&trial);
 }
 
+/* EX-2: what is no longer what was bound is never released. */
+static void a_changed_program_is_not_executed(void **state)
+{
+    struct trial trial = trial_of("/bin/sh", "-c", "echo ran");
+    trial.binding.changed = true;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_FAILED);
+    assert_int_equal(ending->failure.code, ERR_CHANGED);
+    assert_false(ending->launched);
+    assert_non_null(ending->tree_empty);
+    assert_string_equal(trial_said(&trial, STREAM_STDOUT), "");
+    trial_done(&trial);
+}
+
 static void what_cannot_be_executed_is_told(void **state)
 {
     struct trial trial = trial_of("/etc/passwd");
@@ -127,6 +141,7 @@ int main(void)
         cmocka_unit_test(a_timeout_ends_the_whole_tree),
         cmocka_unit_test(a_daemon_is_a_straggler),
         cmocka_unit_test(who_ignores_sigterm_is_killed),
+        cmocka_unit_test(a_changed_program_is_not_executed),
         cmocka_unit_test(what_cannot_be_executed_is_told),
         cmocka_unit_test(output_is_kept_and_passed_up_to_its_limit),
         cmocka_unit_test(a_closed_way_onward_is_no_broken_pipe),

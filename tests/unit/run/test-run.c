@@ -1,0 +1,181 @@
+#include "../unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "run.h"
+
+/* A program that is exchanged while a run is under way. The clock is asked between the stages, so a
+ * clock of ours is where the interleaving is forced: at its nth call, or at its first call after the
+ * file was bound. */
+static struct {
+    char folder[64];
+    char program[96];
+    int calls;
+    int swap_at; /* 0: as soon as the file is held open */
+    bool swapped;
+    bool in_place;
+} scene;
+
+static void copy(const char *from, const char *to, int flags)
+{
+    static char bytes[1 << 20];
+    int in = open(from, O_RDONLY);
+    int out = open(to, O_WRONLY | O_CREAT | flags, 0755);
+    assert_true(in >= 0 && out >= 0);
+    ssize_t got = read(in, bytes, sizeof bytes);
+    assert_true(got > 0 && got < (ssize_t)sizeof bytes);
+    assert_int_equal(write(out, bytes, (size_t)got), got);
+    close(in);
+    close(out);
+}
+
+static void digest(const char *path, char hex[HASH_HEX_SIZE])
+{
+    static char bytes[1 << 20];
+    int in = open(path, O_RDONLY);
+    ssize_t got = read(in, bytes, sizeof bytes);
+    assert_true(got > 0);
+    close(in);
+    struct hash hash;
+    hash_init(&hash);
+    hash_add(&hash, bytes, (size_t)got);
+    hash_hex(&hash, hex);
+}
+
+static bool is_held_open(void)
+{
+    struct stat wanted;
+    assert_int_equal(stat(scene.program, &wanted), 0);
+    for (int fd = 3; fd < 100; fd++) {
+        struct stat seen;
+        if (fstat(fd, &seen) == 0 && seen.st_dev == wanted.st_dev && seen.st_ino == wanted.st_ino) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void swap(void)
+{
+    char other[128];
+    (void)snprintf(other, sizeof other, "%s/other", scene.folder);
+    scene.swapped = true;
+    if (scene.in_place) {
+        copy("/bin/false", scene.program, O_TRUNC);
+    } else {
+        copy("/bin/false", other, O_TRUNC);
+        assert_int_equal(rename(other, scene.program), 0);
+    }
+}
+
+static int64_t meddling_clock(void)
+{
+    scene.calls++;
+    bool now = scene.swap_at > 0 ? scene.calls == scene.swap_at : is_held_open();
+    if (now && !scene.swapped) {
+        swap();
+    }
+    return os_clock_real.monotonic_ns();
+}
+
+static struct run_result run_once(void)
+{
+    static char path_variable[] = "PATH=/usr/bin:/bin";
+    static char state_variable[96];
+    char *const environment[] = {path_variable, state_variable, NULL};
+    char *const argv[] = {scene.program, NULL};
+    const struct os_clock clock = {meddling_clock, os_clock_real.boottime_ns,
+                                   os_clock_real.realtime_ns};
+    (void)snprintf(state_variable, sizeof state_variable, "XDG_STATE_HOME=%s/state", scene.folder);
+    scene.calls = 0;
+    scene.swapped = false;
+    copy("/bin/true", scene.program, O_TRUNC);
+    struct run_request request = run_request_plain();
+    request.argv = argv;
+    request.environment = environment;
+    request.clock = &clock;
+    struct run_result result = {0};
+    struct err err = {0};
+    if (run_execute(&request, &result, &err) < 0) {
+        fail_msg("no record: %s", err.msg);
+    }
+    return result;
+}
+
+static const char *recorded_digest(const struct run_result *result)
+{
+    const json_t *executable = json_object_get(result->record, "executable");
+    return json_string_value(json_object_get(json_object_get(executable, "identity"), "sha256"));
+}
+
+/* EX-2, I1: whenever the program is swapped, what ran is what the record says, or nothing ran. */
+static void a_swapped_program_never_runs_under_the_old_digest(void **state)
+{
+    char of_true[HASH_HEX_SIZE];
+    char of_false[HASH_HEX_SIZE];
+    digest("/bin/true", of_true);
+    digest("/bin/false", of_false);
+    int refused = 0;
+    int ran = 0;
+    scene.in_place = false;
+    for (scene.swap_at = 1; scene.swap_at <= 16; scene.swap_at++) {
+        with_run_result result = run_once();
+        if (result.outcome == OUTCOME_PREFLIGHT_REFUSED) {
+            refused++;
+            continue;
+        }
+        ran++;
+        assert_true(result.exit_code == 0 || result.exit_code == 1);
+        assert_string_equal(recorded_digest(&result), result.exit_code == 0 ? of_true : of_false);
+        (void)unlink(scene.program);
+    }
+    print_message("# swapped at 16 moments: %d ran as recorded, %d refused\n", ran, refused);
+    assert_true(refused > 0 && ran > 0);
+}
+
+/* EX-2: changed in place after it was bound and before the release: refused, and never run. */
+static void a_program_changed_in_place_is_refused(void **state)
+{
+    scene.swap_at = 0;
+    scene.in_place = true;
+    with_run_result result = run_once();
+    assert_true(scene.swapped);
+    assert_int_equal(result.outcome, OUTCOME_PREFLIGHT_REFUSED);
+    assert_int_equal(result.exit_code, 121);
+    const json_t *report = json_object_get(result.record, "report");
+    const char *message =
+        json_string_value(json_object_get(json_object_get(report, "error"), "message"));
+    assert_non_null(strstr(message, "was changed after it was bound"));
+}
+
+static int make_folder(void **state)
+{
+    (void)snprintf(scene.folder, sizeof scene.folder, "/tmp/berm-run-XXXXXX");
+    if (!mkdtemp(scene.folder)) {
+        return -1;
+    }
+    (void)snprintf(scene.program, sizeof scene.program, "%s/program", scene.folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    char command[96];
+    (void)snprintf(command, sizeof command, "rm -rf %s", scene.folder);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_swapped_program_never_runs_under_the_old_digest),
+        cmocka_unit_test(a_program_changed_in_place_is_refused),
+    };
+    return cmocka_run_group_tests_name("run/run", tests, make_folder, remove_folder);
+}
