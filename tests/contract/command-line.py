@@ -182,8 +182,8 @@ def _(t):
     t.equal((t.dir / "old").read_text(), "something else")
     record = json.loads(path.read_text())
     t.equal(t.berm("show", "--json", record["run_id"]).json(), record)
-    through = t.run("bash", "-c", f"'{berm_path()}' run --quiet --json=>(cat >&2) true")
-    t.equal(json.loads(through.err)["report"]["outcome"], "success")
+    through = t.run("bash", "-c", f"'{berm_path()}' run --json=/dev/fd/3 echo hi 3>&1 >&2 | cat")
+    t.equal(json.loads(through.out)["report"]["outcome"], "success")
 
 
 @case("--quiet says nothing of a success, and all of a failure")
