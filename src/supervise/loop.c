@@ -143,6 +143,8 @@ static void on_streams(struct broker *broker, uint32_t ready)
     }
     decide_streams(broker);
     if (result < 0) {
+        streams_drop(&broker->streams,
+                     -result); /* nothing may wait for an event that never comes */
         decide_failure(broker, result, "cannot handle the payload's output");
     }
 }

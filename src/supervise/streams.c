@@ -170,17 +170,14 @@ static size_t account(struct streams *streams, int i, size_t n)
 static int pause_at(struct streams *streams, int index)
 {
     struct sink *sink = &streams->sinks[index];
-    for (int i = 0; i < STREAM_COUNT; i++) {
-        int result = streams->stream[i].sink == index ? unwatch(streams, i) : 0;
-        if (result < 0) {
-            return result;
-        }
+    int result = 0;
+    for (int i = 0; i < STREAM_COUNT && result == 0; i++) {
+        result = streams->stream[i].sink == index ? unwatch(streams, i) : 0;
     }
-    if (sink->watched) {
-        return 0;
+    if (sink->watched || result < 0) {
+        return result;
     }
-    int result =
-        os_epoll_add(streams->epoll_fd, sink->fd, EPOLLOUT, (uint64_t)(WATCH_SINK + index));
+    result = os_epoll_add(streams->epoll_fd, sink->fd, EPOLLOUT, (uint64_t)(WATCH_SINK + index));
     sink->watched = result == 0;
     return result;
 }

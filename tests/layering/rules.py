@@ -17,11 +17,6 @@ SYMBOL_EXCEPTIONS = {
 }
 # Sources that are proved by a test of another name: parts of one thing that mean nothing apart.
 PROVED_BY = {f"src/{source}.c": test for test, sources in {
-    # the halves of the broker that share one run's state: by whole runs of real children
-    "tests/unit/supervise/test-supervise.c": (
-        "supervise/decide", "supervise/detail", "supervise/gate", "supervise/interrupts",
-        "supervise/loop", "supervise/member", "supervise/observe", "supervise/proof",
-        "supervise/spawn", "supervise/streams", "supervise/tree"),
     # the redactor's walk over a text: by the forms that its page lists
     "tests/unit/report/test-redact.c": ("report/scan",),
     # tables without code, and the rules that only the validator asks

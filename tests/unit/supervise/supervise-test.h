@@ -58,7 +58,7 @@ struct trial {
     int64_t until_tasks; /* cancel when it is ready and a look has shown so many */
 };
 
-static int count_open_files(void)
+static unused int count_open_files(void)
 {
     int count = 0;
     DIR *dir = opendir("/proc/self/fd");
@@ -72,7 +72,7 @@ static int count_open_files(void)
 static char test_path[] = "PATH=/usr/bin:/bin";
 static char *test_environment[] = {test_path, NULL};
 
-static struct trial trial_of_list(const char *const *argv)
+static unused struct trial trial_of_list(const char *const *argv)
 {
     struct trial trial = {.files_before = count_open_files()};
     trial.binding.exec_fd = open(argv[0], O_RDONLY | O_CLOEXEC);
@@ -99,21 +99,21 @@ static struct trial trial_of_list(const char *const *argv)
 }
 #define trial_of(...) trial_of_list((const char *const[]){__VA_ARGS__, NULL})
 
-static inline void trial_cancel_when_ready(const struct trial *trial, int64_t tasks)
+static unused void trial_cancel_when_ready(const struct trial *trial, int64_t tasks)
 {
     if (trial->ready && tasks >= trial->until_tasks) {
         assert_int_equal(write(trial->cancel[1], "", 1), 1);
     }
 }
 
-static inline void trial_on_sample(void *context, const struct supervise_view *view)
+static unused void trial_on_sample(void *context, const struct supervise_view *view)
 {
     if (!view->stopping) {
         trial_cancel_when_ready(context, view->tasks);
     }
 }
 
-static inline void trial_after_output(void *context, int stream, char last)
+static unused void trial_after_output(void *context, int stream, char last)
 {
     struct trial *trial = context;
     trial->ready = trial->ready || last == '\n';
@@ -121,7 +121,7 @@ static inline void trial_after_output(void *context, int stream, char last)
 }
 
 /* Stop the payload as soon as it has said a line and so many tasks were seen: no time is guessed. */
-static inline void trial_stop_when_ready(struct trial *trial, int64_t tasks)
+static unused void trial_stop_when_ready(struct trial *trial, int64_t tasks)
 {
     assert_int_equal(pipe2(trial->cancel, O_CLOEXEC | O_NONBLOCK), 0);
     trial->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -135,7 +135,7 @@ static inline void trial_stop_when_ready(struct trial *trial, int64_t tasks)
     };
 }
 
-static inline void trial_run(struct trial *trial)
+static unused void trial_run(struct trial *trial)
 {
     trial->request.binding = &trial->binding;
     trial->request.interrupts = &trial->interrupts;
@@ -147,7 +147,7 @@ static inline void trial_run(struct trial *trial)
     }
 }
 
-static inline struct supervise_ending *trial_ending(struct trial *trial)
+static unused struct supervise_ending *trial_ending(struct trial *trial)
 {
     trial_run(trial);
     assert_int_equal(trial->result, 0);
@@ -155,7 +155,7 @@ static inline struct supervise_ending *trial_ending(struct trial *trial)
     return trial->ending;
 }
 
-static inline void trial_done(struct trial *trial)
+static unused void trial_done(struct trial *trial)
 {
     supervise_ending_free(trial->ending);
     close(trial->binding.exec_fd);
@@ -172,7 +172,7 @@ static inline void trial_done(struct trial *trial)
 }
 
 /* What the payload said on a stream, as a string. */
-static inline const char *trial_said(struct trial *trial, int stream)
+static unused const char *trial_said(struct trial *trial, int stream)
 {
     static char text[STREAM_COUNT][TAIL_WINDOW_BYTES + 1];
     const struct supervise_stream *facts = &trial->ending->stream[stream];

@@ -1,5 +1,8 @@
 #include "supervise-test.h"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
+
 static void an_exit_is_the_payloads_own(void **state)
 {
     struct trial trial = trial_of("/bin/sh", "-c", "echo out; echo err >&2; exit 3");
@@ -133,6 +136,174 @@ static void a_closed_way_onward_is_no_broken_pipe(void **state)
     close(read_only);
 }
 
+/* R3: who kills it from outside hits no limit of ours. */
+static void kill_the_leader(void *context, int stream, char last)
+{
+    FILE *children = fopen("/proc/thread-self/children", "re");
+    int leader;
+    assert_int_equal(fscanf(children, "%d", &leader), 1);
+    fclose(children);
+    kill(leader, SIGKILL);
+}
+
+static void r3_a_kill_from_outside_is_no_limit(void **state)
+{
+    struct trial trial = trial_of("/bin/sh", "-c", "echo; while :; do sleep 1; done");
+    trial_stop_when_ready(&trial, 1);
+    trial.request.observer = (struct supervise_observer){.after_output = kill_the_leader};
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_SIGNALLED);
+    assert_int_equal(ending->exit_signal, SIGKILL);
+    assert_int_equal(ending->limit, LIMIT_NONE);
+    trial_done(&trial);
+}
+
+/* R6: whatever one run opens, it closes. trial_done() counts. */
+static void r6_two_hundred_runs_leave_no_descriptor(void **state)
+{
+    for (int i = 0; i < 200; i++) {
+        struct trial trial = trial_of("/bin/true");
+        const struct supervise_ending *ending = trial_ending(&trial);
+        assert_int_equal(ending->how, ENDED_EXITED);
+        assert_non_null(ending->tree_empty);
+        trial_done(&trial);
+    }
+}
+
+/* yes | head -1 */
+static void a_reader_that_leaves_ends_the_payload_as_a_pipe_would(void **state)
+{
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    close(ends[0]);
+    struct trial trial = trial_of("/usr/bin/yes");
+    trial.request.pass_fd[STREAM_STDOUT] = ends[1];
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_SIGNALLED);
+    assert_int_equal(ending->exit_signal, SIGPIPE);
+    assert_int_equal(ending->stream[STREAM_STDOUT].pass_error, EPIPE);
+    trial_done(&trial);
+    close(ends[1]);
+}
+
+/* O3: a payload that closes its output goes on. */
+static void o3_a_closed_stream_is_not_the_end(void **state)
+{
+    struct trial trial = trial_of("/bin/sh", "-c", "exec >&-; sleep 0.1; echo late >&2; exit 4");
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->exit_code, 4);
+    assert_string_equal(trial_said(&trial, STREAM_STDERR), "late\n");
+    trial_done(&trial);
+}
+
+/* O6 */
+static void o6_ten_megabytes_are_counted_to_the_byte(void **state)
+{
+    struct trial trial = trial_of("/usr/bin/head", "-c", "10000000", "/dev/zero");
+    int file = memfd_create("onward", MFD_CLOEXEC);
+    trial.request.pass_fd[STREAM_STDOUT] = file;
+    trial.request.keep_fd[STREAM_STDOUT] = memfd_create("kept", MFD_CLOEXEC);
+    trial.request.keep_bytes = 1000;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->stream[STREAM_STDOUT].bytes, 10000000);
+    assert_int_equal(ending->stream[STREAM_STDOUT].passed_bytes, 10000000);
+    assert_int_equal(ending->stream[STREAM_STDOUT].kept_bytes, 1000);
+    assert_int_equal(ending->stream[STREAM_STDOUT].tail_start, 10000000 - TAIL_WINDOW_BYTES);
+    assert_int_equal(lseek(file, 0, SEEK_END), 10000000);
+    close(file);
+    close(trial.request.keep_fd[STREAM_STDOUT]);
+    trial_done(&trial);
+}
+
+static void output_that_cannot_be_kept_stops_the_run(void **state)
+{
+    struct trial trial = trial_of("/usr/bin/yes");
+    trial.request.keep_fd[STREAM_STDOUT] = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    trial.request.keep_bytes = 1000;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_LIMIT);
+    assert_int_equal(ending->limit, LIMIT_OUTPUT_IO);
+    assert_int_equal(ending->failure.sys, ENOSPC);
+    close(trial.request.keep_fd[STREAM_STDOUT]);
+    trial_done(&trial);
+}
+
+/* D11, R60: with few descriptors for itself it finds and ends a tree of many. */
+static void d11_few_descriptors_are_enough_for_a_big_tree(void **state)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct rlimit few = {48, 48};
+        setrlimit(RLIMIT_NOFILE, &few);
+        struct trial trial = trial_of("/bin/sh", "-c",
+                                      "for i in 1 2 3 4 5 6 7 8 9 10; do "
+                                      "(trap '' TERM; setsid sleep 100 & sleep 100) & "
+                                      "(trap '' TERM; setsid sleep 100 & sleep 100) & done; "
+                                      "echo; wait");
+        trial.request.limits.grace_ns = 0;
+        trial_stop_when_ready(&trial, 40);
+        trial_run(&trial);
+        bool fine = trial.result == 0 && trial.ending->tree_empty &&
+                    trial.ending->peak_tasks >= 40 && waitpid(-1, NULL, WNOHANG) < 0;
+        _exit(fine ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* T18 */
+static void t18_a_real_time_signal_is_told_by_its_number(void **state)
+{
+    struct trial trial = trial_of("/bin/sh", "-c", "kill -40 $$");
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_SIGNALLED);
+    assert_int_equal(ending->exit_signal, 40);
+    trial_done(&trial);
+}
+
+/* T12 */
+static void t12_abort_is_a_signal(void **state)
+{
+    struct trial trial = trial_of("/bin/sh", "-c", "ulimit -c 0; kill -ABRT $$");
+    assert_int_equal(trial_ending(&trial)->exit_signal, SIGABRT);
+    trial_done(&trial);
+}
+
+/* T15 */
+static void t15_a_caller_that_ignores_sigchld_changes_nothing(void **state)
+{
+    signal(SIGCHLD, SIG_IGN);
+    struct trial trial = trial_of("/bin/sh", "-c", "true & wait; exit 5");
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->exit_code, 5);
+    assert_non_null(ending->tree_empty);
+    signal(SIGCHLD, SIG_DFL);
+    trial_done(&trial);
+}
+
+static void every_limit_has_its_name(void **state)
+{
+    assert_string_equal(supervise_limit_name(LIMIT_NONE), "");
+    assert_string_equal(supervise_limit_name(LIMIT_PIDS), "pids");
+    assert_string_equal(supervise_limit_name(LIMIT_SETUP), "setup_timeout");
+}
+
+/* A subreaper only while it runs; and it was asked to be one before, it stays. */
+static void berm_is_a_subreaper_for_the_time_of_the_run(void **state)
+{
+    int is_one = -1;
+    for (int before = 0; before <= 1; before++) {
+        prctl(PR_SET_CHILD_SUBREAPER, before);
+        struct trial trial = trial_of("/bin/true");
+        (void)trial_ending(&trial);
+        prctl(PR_GET_CHILD_SUBREAPER, &is_one);
+        assert_int_equal(is_one, before);
+        trial_done(&trial);
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +316,18 @@ int main(void)
         cmocka_unit_test(what_cannot_be_executed_is_told),
         cmocka_unit_test(output_is_kept_and_passed_up_to_its_limit),
         cmocka_unit_test(a_closed_way_onward_is_no_broken_pipe),
+        cmocka_unit_test(r3_a_kill_from_outside_is_no_limit),
+        cmocka_unit_test(r6_two_hundred_runs_leave_no_descriptor),
+        cmocka_unit_test(a_reader_that_leaves_ends_the_payload_as_a_pipe_would),
+        cmocka_unit_test(o3_a_closed_stream_is_not_the_end),
+        cmocka_unit_test(o6_ten_megabytes_are_counted_to_the_byte),
+        cmocka_unit_test(output_that_cannot_be_kept_stops_the_run),
+        cmocka_unit_test(d11_few_descriptors_are_enough_for_a_big_tree),
+        cmocka_unit_test(t18_a_real_time_signal_is_told_by_its_number),
+        cmocka_unit_test(t12_abort_is_a_signal),
+        cmocka_unit_test(t15_a_caller_that_ignores_sigchld_changes_nothing),
+        cmocka_unit_test(every_limit_has_its_name),
+        cmocka_unit_test(berm_is_a_subreaper_for_the_time_of_the_run),
     };
     return cmocka_run_group_tests_name("supervise/supervise", tests, NULL, NULL);
 }

@@ -1,0 +1,275 @@
+#include "supervise-test.h"
+
+#include <sched.h>
+
+/* Signals to berm, sent by the observer: at the payload's first line, and once it is being ended. */
+static int on_ready[2];
+static int on_stopping;
+
+static void after_output(void *context, int stream, char last)
+{
+    struct trial *trial = context;
+    if (last == '\n' && !trial->ready) {
+        trial->ready = true;
+        for (size_t i = 0; i < countof(on_ready) && on_ready[i]; i++) {
+            kill(getpid(), on_ready[i]);
+        }
+    }
+}
+
+static void on_sample(void *context, const struct supervise_view *view)
+{
+    if (view->stopping && on_stopping) {
+        kill(getpid(), on_stopping);
+        on_stopping = 0;
+    }
+}
+
+static void signal_berm(struct trial *trial, int first, int second, int later)
+{
+    trial_stop_when_ready(trial, 1);
+    trial->request.observer = (struct supervise_observer){
+        .context = trial, .after_output = after_output, .on_sample = on_sample};
+    on_ready[0] = first;
+    on_ready[1] = second;
+    on_stopping = later;
+}
+
+#define WAIT "echo; while :; do sleep 1; done"
+
+/* R19 */
+static void an_interrupt_ends_the_tree(void **state)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < countof(signals); i++) {
+        struct trial trial = trial_of("/bin/sh", "-c", WAIT);
+        signal_berm(&trial, signals[i], 0, 0);
+        const struct supervise_ending *ending = trial_ending(&trial);
+        assert_int_equal(ending->how, ENDED_INTERRUPTED);
+        assert_int_equal(ending->interrupt_signal, signals[i]);
+        assert_int_equal(trial.interrupts.first, signals[i]);
+        assert_int_equal(ending->exit_signal, SIGTERM);
+        assert_non_null(ending->tree_empty);
+        trial_done(&trial);
+    }
+}
+
+static void a_second_one_does_not_wait_for_the_grace(void **state)
+{
+    struct trial trial = trial_of("/bin/sh", "-c", "trap '' TERM; " WAIT);
+    trial.request.limits.grace_ns = 25 * NS_PER_S;
+    signal_berm(&trial, SIGINT, 0, SIGINT);
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_INTERRUPTED);
+    assert_int_equal(ending->exit_signal, SIGKILL);
+    assert_true(ending->finished_ns - ending->created_ns < 20 * NS_PER_S);
+    trial_done(&trial);
+}
+
+/* nohup berm run ... */
+static void an_ignored_signal_interrupts_nothing(void **state)
+{
+    signal(SIGHUP, SIG_IGN);
+    struct trial trial = trial_of("/bin/sh", "-c", WAIT);
+    signal_berm(&trial, SIGHUP, SIGTERM, 0);
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->interrupt_signal, SIGTERM);
+    trial_done(&trial);
+    signal(SIGHUP, SIG_DFL);
+}
+
+static void a_signal_from_before_the_release_runs_nothing(void **state)
+{
+    sigset_t set;
+    sigset_t before;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    kill(getpid(), SIGTERM);
+    struct trial trial = trial_of("/bin/sh", "-c", "echo");
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_INTERRUPTED);
+    assert_false(ending->launched);
+    assert_int_equal(ending->stream[0].bytes, 0);
+    assert_int_equal(ending->released_ns, 0);
+    assert_non_null(ending->tree_empty);
+    trial_done(&trial);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void a_cancel_from_before_the_release_runs_nothing(void **state)
+{
+    struct trial trial = trial_of("/bin/sh", "-c", "echo");
+    trial_stop_when_ready(&trial, 1);
+    assert_int_equal(write(trial.cancel[1], "", 1), 1);
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_INTERRUPTED);
+    assert_int_equal(ending->interrupt_signal, 0);
+    assert_false(ending->launched);
+    trial_done(&trial);
+}
+
+/* LC-2: whoever started the run may cancel it by a descriptor; its end counts as well. */
+static void a_cancel_ends_the_tree(void **state)
+{
+    struct trial trial = trial_of("/bin/sh", "-c", WAIT);
+    trial_stop_when_ready(&trial, 1);
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_INTERRUPTED);
+    assert_int_equal(ending->interrupt_signal, 0);
+    assert_int_equal(trial.interrupts.first, 0);
+    trial_done(&trial);
+}
+
+static char state_of(pid_t pid)
+{
+    char path[32];
+    char state = '-';
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (file) {
+        assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+        fclose(file);
+    }
+    return state;
+}
+
+/* A signal that was sent is taken a moment later. */
+static void wait_for_state(pid_t pid, char wanted)
+{
+    int64_t end = os_clock_real.monotonic_ns() + 20 * NS_PER_S;
+    while (state_of(pid) != wanted && os_clock_real.monotonic_ns() < end) {
+        sched_yield();
+    }
+    assert_int_equal(state_of(pid), wanted);
+}
+
+/* The stop key: berm is stopped and so is the payload; both go on together. */
+static void the_stop_key_stops_both(void **state)
+{
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t berm = fork();
+    if (berm == 0) {
+        struct trial trial = trial_of("/bin/sh", "-c", "echo $$; exec sleep 100");
+        trial.request.pass_fd[STREAM_STDOUT] = ends[1];
+        trial_run(&trial);
+        bool fine = trial.result == 0 && trial.ending->how == ENDED_INTERRUPTED &&
+                    trial.ending->exit_signal == SIGTERM;
+        _exit(fine ? 0 : 1);
+    }
+    close(ends[1]);
+    int payload = 0;
+    FILE *said = fdopen(ends[0], "r");
+    assert_int_equal(fscanf(said, "%d", &payload), 1);
+    kill(berm, SIGTSTP);
+    int status;
+    assert_int_equal(waitpid(berm, &status, WUNTRACED), berm);
+    assert_true(WIFSTOPPED(status));
+    wait_for_state(payload, 'T');
+    kill(berm, SIGCONT);
+    kill(berm, SIGTERM);
+    assert_int_equal(waitpid(berm, &status, 0), berm);
+    assert_int_equal(status, 0);
+    assert_int_equal(state_of(payload), '-');
+    fclose(said);
+}
+
+/* X6, X2: a limit so short that nothing may have run. */
+static void a_millisecond_is_a_limit(void **state)
+{
+    struct trial trial = trial_of("/bin/sleep", "100");
+    trial.request.limits.timeout_ns = NS_PER_MS;
+    trial.request.limits.one_deadline = true;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_LIMIT);
+    assert_int_equal(ending->limit, LIMIT_TIMEOUT);
+    assert_int_equal(ending->limit_value, NS_PER_MS);
+    assert_true(ending->limit_seen >= NS_PER_MS);
+    assert_non_null(ending->tree_empty);
+    trial_done(&trial);
+}
+
+/* X2: creation alone spends the one deadline. The clock jumps after the first reading. */
+static int64_t jump_ns;
+static int readings;
+static int64_t jumping_clock(void)
+{
+    return os_clock_real.monotonic_ns() + (readings++ > 0 ? jump_ns : 0);
+}
+
+static void a_deadline_may_pass_while_the_payload_is_created(void **state)
+{
+    static const struct os_clock clock = {jumping_clock, jumping_clock, NULL};
+    struct trial trial = trial_of("/bin/sh", "-c", "echo");
+    readings = 0;
+    jump_ns = 60 * NS_PER_S;
+    trial.request.clock = &clock;
+    trial.request.limits.one_deadline = true;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->limit,
+                     LIMIT_SETUP); /* its own limit of 10 s passed, too, and is first */
+    assert_false(ending->launched);
+    assert_int_equal(ending->stream[0].bytes, 0);
+    trial_done(&trial);
+}
+
+/* X3: the date is never asked for (a call would be a crash). X4: sleep is told, and is no time. */
+static int64_t slept_ns;
+static int64_t boottime(void)
+{
+    int64_t now = os_clock_real.monotonic_ns() + slept_ns;
+    slept_ns = 3600 * NS_PER_S; /* after the first reading */
+    return now;
+}
+
+static void sleep_of_the_machine_is_no_time_of_the_run(void **state)
+{
+    const struct os_clock clock = {os_clock_real.monotonic_ns, boottime, NULL};
+    struct trial trial = trial_of("/bin/sh", "-c", "exit 0");
+    trial.request.clock = &clock;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_EXITED);
+    assert_true(ending->suspended_ns > 3599 * NS_PER_S);
+    assert_true(ending->suspended_ns < 3601 * NS_PER_S);
+    assert_true(ending->finished_ns - ending->created_ns < 30 * NS_PER_S);
+    trial_done(&trial);
+}
+
+/* R36: nobody reads onward; the timeout ends it, and what was said is in the tail. */
+static void a_reader_that_never_reads_hangs_nothing(void **state)
+{
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    struct trial trial = trial_of("/bin/sh", "-c", "echo begin; exec cat /dev/zero");
+    trial.request.pass_fd[STREAM_STDOUT] = ends[1];
+    trial.request.limits.timeout_ns = NS_PER_S / 2;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->limit, LIMIT_TIMEOUT);
+    assert_true(ending->stream[0].passed_bytes >= 32768);
+    assert_true(ending->stream[0].bytes > ending->stream[0].passed_bytes);
+    assert_int_equal(ending->stream[0].pass_error, ETIMEDOUT);
+    assert_int_equal(ending->stream[0].tail_length, TAIL_WINDOW_BYTES);
+    assert_true(ending->finished_ns - ending->created_ns < 10 * NS_PER_S);
+    trial_done(&trial);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_interrupt_ends_the_tree),
+        cmocka_unit_test(a_second_one_does_not_wait_for_the_grace),
+        cmocka_unit_test(an_ignored_signal_interrupts_nothing),
+        cmocka_unit_test(a_signal_from_before_the_release_runs_nothing),
+        cmocka_unit_test(a_cancel_from_before_the_release_runs_nothing),
+        cmocka_unit_test(a_cancel_ends_the_tree),
+        cmocka_unit_test(the_stop_key_stops_both),
+        cmocka_unit_test(a_millisecond_is_a_limit),
+        cmocka_unit_test(a_deadline_may_pass_while_the_payload_is_created),
+        cmocka_unit_test(sleep_of_the_machine_is_no_time_of_the_run),
+        cmocka_unit_test(a_reader_that_never_reads_hangs_nothing),
+    };
+    return cmocka_run_group_tests_name("supervise/loop", tests, NULL, NULL);
+}
