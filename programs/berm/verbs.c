@@ -206,10 +206,10 @@ static const struct option run_options[] = {
         .value = "MODE",
         .group = "results",
         .help = "plain (as below), outcome or bisect",
-        .more = "outcome: 0 success, 4 the command failed, 8 it ran out of time or was "
-                "interrupted, 9 it was refused or stopped at a limit. bisect: the command's own "
-                "exit code, and 125 for everything that is not its verdict, so that git bisect "
-                "skips it.",
+        .more = "outcome: 0 success, 4 the command failed or was stopped at a limit, 5 berm itself "
+                "failed, 8 it ran out of time or was interrupted, 9 it was refused. bisect: the "
+                "command's own exit code up to 119, and 125 for everything that is not its "
+                "verdict, so that git bisect skips it.",
         .words = exit_mode_words,
         .completion = COMPLETE_WORDS,
     },

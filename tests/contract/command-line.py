@@ -117,8 +117,10 @@ def _(t):
 @case("--exit-mode maps outcomes, and bisect leaves the verdict alone")
 def _(t):
     late = ["--timeout", "200ms", "sleep", "60"]
+    flood = ["--output-max", "10", "sh", "-c", "echo 12345678901234567890; sleep 60"]
     table = [
         ("outcome", 0, ["true"]), ("outcome", 4, ["sh", "-c", "exit 7"]), ("outcome", 8, late),
+        ("outcome", 4, flood), ("bisect", 125, flood),
         ("outcome", 9, ["--require", "managed", "true"]), ("outcome", 2, ["--memory", "x", "true"]),
         ("bisect", 0, ["true"]), ("bisect", 7, ["sh", "-c", "exit 7"]), ("bisect", 125, late),
         ("bisect", 125, ["nosuch-program"]), ("bisect", 125, ["sh", "-c", "kill -SEGV $$"]),
