@@ -21,8 +21,6 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     "tests/unit/report/test-redact.c": ("report/scan",),
     # tables without code, and the rules that only the validator asks
     "tests/unit/report/test-validate.c": ("report/report-v1", "report/rules", "report/run-v1"),
-    # the stages of a run in their order: by runs
-    "tests/contract/command-line.py": ("run/run",),
 }.items() for source in sources}
 
 # What code outside os/ may take from libc: but for memory itself, nothing here makes a system call.
@@ -87,17 +85,16 @@ def direction_fault(order, user, header):
 
 
 def dependency_faults(order, listing):
-    """Over the text of `ninja -t deps`: what each object was really made from."""
+    """Over the text of `ninja -t deps`, paths below the tree: what each object was made from."""
     faults = []
     for block in re.split(r"\n(?=\S)", listing):
         files = [line.strip() for line in block.splitlines()[1:] if line.strip()]
         sources = [file for file in files if file.endswith(".c")]
         if not sources:
             continue
-        source = sources[0].removeprefix("../")
+        source = sources[0]
         tested = re.match(r"tests/unit/(\w+)/", source)
-        for file in files:
-            header = file.removeprefix("../")
+        for header in files:
             if tested and module_of(header) == tested[1]:
                 continue  # a unit test may look at the private half of its own module
             fault = direction_fault(order, source, header)
@@ -201,10 +198,10 @@ def symbol_faults(listing):
 # -- compile flags
 
 def flag_faults(commands):
-    """Over compile_commands.json: every file of ours is compiled with the ban."""
+    """Over compile_commands.json, files below the tree: every file of ours is compiled with the ban."""
     faults = []
     for entry in commands:
-        source = entry["file"].removeprefix("../")
+        source = entry["file"]
         if not source.startswith(("src/", "programs/")):
             continue
         if "banned.h" not in entry["command"]:
