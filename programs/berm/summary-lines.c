@@ -237,7 +237,8 @@ void summary_env(const struct summary *summary)
         return;
     }
     summary_begin(summary, "env");
-    buf_add_format(summary->out, "%zu held back", count);
+    buf_add_format(summary->out, "%lld held back",
+                   (long long)lookup_number(summary->record, "environment.held_back_count"));
     size_t named = 0;
     for (int rank = 0; rank < RANK_COUNT; rank++) {
         for (size_t i = 0; i < count && named < NAMED; i++) {

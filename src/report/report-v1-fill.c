@@ -20,6 +20,27 @@ static void set(json_t *object, const char *name, json_t *value)
     BUG_IF(json_object_set_new(object, name, value) < 0);
 }
 
+/* Whole arguments, as many as fit; one that was cut could show half of a secret. */
+static void fill_command(struct strvec *command, char *const *argv)
+{
+    size_t left = REPORT_COMMAND_BYTES;
+    size_t omitted = 0;
+    size_t omitted_bytes = 0;
+    for (; argv && *argv; argv++) {
+        size_t n = strlen(*argv);
+        if (omitted == 0 && n <= left) {
+            strvec_push(command, *argv);
+            left -= n;
+        } else {
+            omitted++;
+            omitted_bytes += n;
+        }
+    }
+    if (omitted > 0) {
+        strvec_push_format(command, "[%zu more of %zu bytes]", omitted, omitted_bytes);
+    }
+}
+
 static json_t *text_or_null(const char *text)
 {
     return text ? json_text(span_of_string(text)) : json_null();
@@ -308,7 +329,7 @@ void report_v1_fill(struct report_v1 *report, const struct report_facts *facts,
     report->report_file = copy_or_null(facts->report_file);
     report->outcome = (int)verdict->outcome;
     report->tier = TIER_NONE;
-    strvec_push_all(&report->command, facts->command);
+    fill_command(&report->command, facts->command);
     report->cwd = memory_copy_string(facts->cwd ? facts->cwd : "");
     report->started_at = report_date(facts->started_realtime_ns);
     report->finished_at = report_date(facts->started_realtime_ns + facts->duration_ns);

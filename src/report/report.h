@@ -95,6 +95,12 @@ int report_interrupt(const struct report_facts *facts) must_check;
 /* Of the first process; 128+n when signal n ended it. */
 int report_child_exit_code(const struct supervise_ending *ending) must_check;
 
+/* How much of a command line, and how many variables by name, a record holds; the rest is counted. */
+enum { REPORT_COMMAND_BYTES = 64 << 10, REPORT_VARIABLES = 512, REPORT_NAME_BYTES = 256 };
+/* Room for a record with everything in it that there can be, written readably; what slot_take() should
+ * set aside. */
+enum { REPORT_RESERVE_BYTES = 1 << 20 };
+
 /* The berm.run/v1 object; its member "report" is the v1 report. Called by the process that owns the
  * run: the record names it by pid, start time and boot. */
 json_t *report_build(const struct report_facts *facts, struct err *err) must_check;

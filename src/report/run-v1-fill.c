@@ -126,17 +126,25 @@ static struct object_list make_limits(const struct report_facts *facts)
     return (struct object_list){limits, count};
 }
 
+static size_t at_most(size_t count, size_t maximum)
+{
+    return count < maximum ? count : maximum;
+}
+
 static struct run_environment *make_environment(const struct environment *environment)
 {
     struct run_environment *made = memory_new(sizeof *made);
-    for (size_t i = 0; i < environment->child.count; i++) {
+    made->passed_count = (int64_t)environment->child.count;
+    for (size_t i = 0; i < at_most(environment->child.count, REPORT_VARIABLES); i++) {
         const char *entry = environment->child.strings[i];
-        strvec_push_format(&made->passed, "%.*s", (int)strcspn(entry, "="), entry);
+        strvec_push_format(&made->passed, "%.*s",
+                           (int)at_most(strcspn(entry, "="), REPORT_NAME_BYTES), entry);
     }
-    size_t count = environment->held_names.count;
+    made->held_back_count = (int64_t)environment->held_names.count;
+    size_t count = at_most(environment->held_names.count, REPORT_VARIABLES);
     struct run_held *held = memory_new(count * sizeof *held);
     for (size_t i = 0; i < count; i++) {
-        held[i].name = copy(environment->held_names.strings[i]);
+        held[i].name = memory_format("%.*s", REPORT_NAME_BYTES, environment->held_names.strings[i]);
         held[i].reason = (int)environment->held_reasons[i];
     }
     made->held_back = (struct object_list){held, count};

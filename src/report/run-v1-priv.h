@@ -68,7 +68,9 @@ struct run_held {
 };
 
 struct run_environment {
+    int64_t passed_count;
     struct strvec passed;
+    int64_t held_back_count;
     struct object_list held_back; /* struct run_held */
     json_t *recorded;
 };

@@ -97,10 +97,12 @@ static const struct record_field held_fields[] = {
 static const struct record held_record = RECORD(struct run_held, "held_back", held_fields);
 
 static const struct record_field environment_fields[] = {
+    COUNT(struct run_environment, passed_count, "variables that the payload got"),
     FIELD(struct run_environment, passed, FIELD_STRINGS, SENSITIVITY_TEXT,
-          .doc = "names of the variables that the payload got"),
+          .doc = "their names; at most 512"),
+    COUNT(struct run_environment, held_back_count, "variables that it did not get"),
     FIELD(struct run_environment, held_back, FIELD_OBJECTS, SENSITIVITY_PUBLIC,
-          .record = &held_record, .doc = "those that it did not get"),
+          .record = &held_record, .doc = "their names; at most 512"),
     FIELD(struct run_environment, recorded, FIELD_OPEN, SENSITIVITY_TEXT,
           .doc = "values of the few that may be recorded"),
 };

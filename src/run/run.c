@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "process.h"
 
-enum { RECORD_RESERVE_BYTES = 256 << 10, RECORD_MAX_BYTES = 4 << 20 };
+enum { RECORD_MAX_BYTES = 4 << 20 };
 enum { KEEP_DEFAULT_BYTES = 64 << 20 };
 
 struct run {
@@ -88,7 +88,7 @@ static int take_slot(struct run *run, const json_t *part, const char *path, stru
     if (render(part, &text, err) < 0) {
         return -1;
     }
-    *ret_slot = slot_take(path, run->id, buf_span(&text), RECORD_RESERVE_BYTES, err);
+    *ret_slot = slot_take(path, run->id, buf_span(&text), REPORT_RESERVE_BYTES, err);
     return *ret_slot ? 0 : -1;
 }
 

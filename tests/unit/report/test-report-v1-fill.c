@@ -110,6 +110,26 @@ static void limits_by_their_published_names(void **state)
     assert_int_equal(json_object_size(at(report, "limits")), countof(names) + 2);
 }
 
+/* An argument is whole or not there: half of one could be half of a secret. */
+static void a_long_command(void **state)
+{
+    with_string large = memory_new(REPORT_COMMAND_BYTES + 2);
+    memset(large, 'x', REPORT_COMMAND_BYTES + 1);
+    char tool[] = "tool";
+    char flag[] = "-v";
+    char *const command[] = {tool, large, flag, NULL};
+    struct report_facts facts = make_facts();
+    facts.command = command;
+    with_json report = report_of(&facts);
+    assert_int_equal(json_array_size(at(report, "command")), 2);
+    text_is(report, "command.0", "tool");
+    text_is(report, "command.1", "[2 more of 65539 bytes]");
+    large[REPORT_COMMAND_BYTES - 4] = '\0'; /* exactly all that there is room for */
+    with_json full = report_of(&facts);
+    assert_int_equal(json_array_size(at(full, "command")), 3);
+    text_is(full, "command.2", "[1 more of 2 bytes]");
+}
+
 static void samples_and_peaks(void **state)
 {
     with_checks checks = {0};
@@ -297,13 +317,10 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_run),
-        cmocka_unit_test(limits_by_their_published_names),
-        cmocka_unit_test(samples_and_peaks),
-        cmocka_unit_test(descendants),
-        cmocka_unit_test(output),
-        cmocka_unit_test(termination),
-        cmocka_unit_test(what_was_left),
+        cmocka_unit_test(a_plain_run),    cmocka_unit_test(limits_by_their_published_names),
+        cmocka_unit_test(a_long_command), cmocka_unit_test(samples_and_peaks),
+        cmocka_unit_test(descendants),    cmocka_unit_test(output),
+        cmocka_unit_test(termination),    cmocka_unit_test(what_was_left),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("report/report-v1-fill", tests, NULL, NULL);

@@ -131,6 +131,70 @@ static void variables(void **state)
     assert_null(strstr(buf_string(&text), "else"));
 }
 
+/* A record with everything in it that there can be fits into what a slot sets aside (D7). */
+static void everything_at_once(void **state)
+{
+    struct strvec words = {0};
+    for (int i = 0; i < 3000; i++) {
+        strvec_push_format(&words, "--argument-%d=%s", i, "a value that is neither short nor long");
+    }
+    struct strvec variables = {0};
+    for (int i = 0; i < 3000; i++) {
+        strvec_push_format(&variables, "%s_%d=x", i % 2 ? "LC" : "SOME_VARIABLE_NAMED", i);
+    }
+    const struct environment_request request = {.inherited = strvec_argv(&variables)};
+    struct err err = {0};
+    with_environment environment = {0};
+    assert_int_equal(environment_build(&request, &environment, &err), 0);
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.ending = ending;
+    facts.command = strvec_argv(&words);
+    facts.environment = &environment;
+    ending->sample_count = SAMPLE_COUNT;
+    ending->descendant_count = DESCENDANT_COUNT;
+    for (int i = 0; i < DESCENDANT_COUNT; i++) {
+        ending->descendants[i] = (struct supervise_descendant){.pid = 4194303,
+                                                               .parent = 4194302,
+                                                               .start_ticks = UINT64_C(99999999999),
+                                                               .first_seen_ms = INT64_C(9999999999),
+                                                               .last_seen_ms = INT64_C(9999999999),
+                                                               .peak_rss_bytes = INT64_C(1) << 40,
+                                                               .peak_pss_bytes = INT64_C(1) << 40,
+                                                               .peak_threads = 9999,
+                                                               .peak_fds = 99999,
+                                                               .cpu_user_ms = INT64_C(9999999999),
+                                                               .cpu_system_ms = INT64_C(9999999999),
+                                                               .read_bytes = INT64_C(1) << 40,
+                                                               .written_bytes = INT64_C(1) << 40,
+                                                               .missed = 15};
+    }
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        memset(ending->stream[i].tail, 1, TAIL_WINDOW_BYTES); /* six bytes each in JSON */
+        ending->stream[i].tail_length = TAIL_WINDOW_BYTES;
+    }
+    for (int i = 0; i < SURVIVOR_COUNT; i++) {
+        add_survivor(ending, 4194303, EPERM, "\x1b[31m\x1b[31m\x1b[31m");
+    }
+    with_json record = record_of(&facts);
+    const json_t *made = json_object_get(record, "environment");
+    assert_int_equal(json_array_size(json_object_get(made, "passed")) +
+                         json_array_size(json_object_get(made, "held_back")),
+                     2 * REPORT_VARIABLES);
+    assert_int_equal(json_integer_value(json_object_get(made, "passed_count")) +
+                         json_integer_value(json_object_get(made, "held_back_count")),
+                     3000);
+    const json_t *command = json_object_get(json_object_get(record, "report"), "command");
+    const char *last = json_string_value(json_array_get(command, json_array_size(command) - 1));
+    assert_non_null(strstr(last, " more of "));
+    with_buf text = buf_new(8 << 20);
+    assert_int_equal(json_write(record, JSON_READABLE, &text, &err), 0);
+    print_message("# a record with everything in it takes %zu bytes\n", buf_length(&text));
+    assert_true(buf_length(&text) <= REPORT_RESERVE_BYTES);
+    strvec_done(&words);
+    strvec_done(&variables);
+}
+
 /* EV-4: what was seen of a process, and what could not be read of it. */
 static void descendants_and_survivors(void **state)
 {
@@ -188,9 +252,13 @@ static void notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_and_when), cmocka_unit_test(where_the_time_went),
-        cmocka_unit_test(limits),       cmocka_unit_test(streams),
-        cmocka_unit_test(variables),    cmocka_unit_test(descendants_and_survivors),
+        cmocka_unit_test(who_and_when),
+        cmocka_unit_test(where_the_time_went),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(streams),
+        cmocka_unit_test(variables),
+        cmocka_unit_test(everything_at_once),
+        cmocka_unit_test(descendants_and_survivors),
         cmocka_unit_test(notes),
     };
     return cmocka_run_group_tests_name("report/run-v1-fill", tests, NULL, NULL);
