@@ -41,7 +41,10 @@ const char *outcome_name(enum outcome outcome);
 
 /* One effective limit and where it came from (R42). */
 struct limit_fact {
-    const char *name;   /* "memory", "tasks", "timeout", "output", "host reserve", ... */
+    /* Those with a name in the published report: "memory", "memory high", "page", "host reserve",
+     * "tasks", "timeout", "set-up", "output", "temporary", "temporary inodes", "free disk", "sample",
+     * "high samples", "grace", "concurrency"; any other stands in berm's record only. */
+    const char *name;
     const char *unit;   /* "bytes", "ms", "count" */
     int64_t value;      /* 0: none */
     int64_t seen;       /* -1: not known */
