@@ -35,7 +35,8 @@ enum run_authority { AUTHORITY_PERSON, AUTHORITY_DECLARED };
 enum run_stdin { RUN_STDIN_NULL, RUN_STDIN_INHERIT, RUN_STDIN_FILE };
 enum run_exit_mode {
     EXIT_MODE_PLAIN, /* the payload's own; 120 limit, 124 time, 121 refused, 125, 126, 127, 128+n */
-    EXIT_MODE_OUTCOME, /* 0 ok, 4 process failed, 8 timed out or cancelled, 9 refused, ... */
+    EXIT_MODE_OUTCOME, /* 0 success, 4 failed or at a limit, 5 berm failed, 8 time or interrupted,
+                        * 9 refused */
     EXIT_MODE_BISECT,  /* everything but the payload's own verdict is 125 */
 };
 

@@ -113,7 +113,7 @@ static int push(struct streams *streams, int i)
     struct sink *sink = &streams->sinks[stream->sink];
     const struct supervise_observer *observer = streams->observer;
     if (stream->waiting > 0 && observer->before_output && sink->kind != SINK_NONE) {
-        observer->before_output(observer->context, i + 1);
+        observer->before_output(observer->context, i);
     }
     ssize_t written = 0;
     while (stream->waiting > 0) {
@@ -127,7 +127,7 @@ static int push(struct streams *streams, int i)
         stream->facts->passed_bytes += sink->kind == SINK_NONE ? 0 : written;
     }
     if (stream->waiting_at > 0 && observer->after_output && sink->kind != SINK_NONE) {
-        observer->after_output(observer->context, i + 1, stream->buffer[stream->waiting_at - 1]);
+        observer->after_output(observer->context, i, stream->buffer[stream->waiting_at - 1]);
     }
     if (written < 0 && written != -EAGAIN) {
         return fail_onward(streams, i, (int)-written);

@@ -73,7 +73,8 @@ struct supervise_limits {
     bool one_deadline;      /* the timeout includes creation (plain runs) */
 };
 
-/* What a live display may show. */
+/* What a live display may show. Its functions are called while memory is armed: they may neither
+ * allocate nor wait. */
 struct supervise_view {
     int64_t elapsed_ns;
     int64_t memory_bytes;
@@ -85,7 +86,8 @@ struct supervise_view {
 struct supervise_observer {
     void *context;
     void (*on_sample)(void *context, const struct supervise_view *view); /* may be NULL */
-    /* Before payload bytes go to stream 1 or 2; after, with the last byte that was written. */
+    /* Around the writing of payload bytes; stream is STREAM_STDOUT or STREAM_STDERR, last the last
+     * byte that was written. */
     void (*before_output)(void *context, int stream);
     void (*after_output)(void *context, int stream, char last);
 };
