@@ -342,6 +342,19 @@ def _(t):
     t.true(b"\r" not in shown and b"  tasks " not in shown, shown)
 
 
+@case("a line half written on either stream is never erased by the live line")
+def _(t):
+    for stream in (1, 2):
+        os.mkfifo(t.dir / f"gate{stream}")
+        terminal = Terminal(t, berm_path(), "run", "sh", "-c",
+                            f"read line <gate{stream}; printf 'half a line' >&{stream}; sleep 1; "
+                            f"echo ' whole' >&{stream}")
+        terminal.wait_for(rb"\r\x1b\[Kberm: ")  # drawn once, so another drawing comes in that second
+        (t.dir / f"gate{stream}").write_text("go\n")
+        terminal.finish()
+        t.contains(terminal.seen, b"half a line whole\r\n")
+
+
 @case("no live line with --quiet, on a dumb terminal, or when it is not ours to draw on")
 def _(t):
     for arguments, env in ((["--quiet"], {}), ([], {"TERM": "dumb"}), (["--stdin", "inherit"], {})):
