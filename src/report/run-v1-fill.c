@@ -214,7 +214,9 @@ static struct object_list make_survivors(const struct supervise_ending *ending)
             .pid = seen->pid,
             .start_ticks = (int64_t)seen->start_ticks,
             .name = copy(buf_string(&name)),
-            .error = copy_or_null(seen->sys ? words_errno(seen->sys, word) : NULL),
+            .error = copy_or_null(seen->unclaimed ? "unclaimed"
+                                  : seen->sys     ? words_errno(seen->sys, word)
+                                                  : NULL),
         };
     }
     return (struct object_list){survivors, (size_t)count};

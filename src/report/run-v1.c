@@ -141,7 +141,9 @@ static const struct record_field survivor_fields[] = {
     FIELD(struct run_survivor, name, FIELD_STRING, SENSITIVITY_TEXT,
           .doc = "what the process calls itself, neutralised"),
     FIELD(struct run_survivor, error, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC,
-          .doc = "why it could not be signalled; null: it was, and is still there"),
+          .doc =
+              "why it was not signalled: an errno, or `unclaimed` when it cannot be told whether "
+              "it is the command's; null: it was, and is still there"),
 };
 static const struct record survivor_record =
     RECORD(struct run_survivor, "survivor", survivor_fields);

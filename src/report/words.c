@@ -37,6 +37,7 @@ char *words_survivor(const struct supervise_survivor *survivor)
     text_neutralise(&name, span_of(survivor->name, strnlen(survivor->name, sizeof survivor->name)));
     char word[WORD_SIZE];
     return memory_format("pid %d (%s): %s", (int)survivor->pid, buf_string(&name),
-                         survivor->sys ? words_errno(survivor->sys, word)
-                                       : "signalled and still there");
+                         survivor->unclaimed ? "not signalled: whose it is cannot be told"
+                         : survivor->sys     ? words_errno(survivor->sys, word)
+                                             : "signalled and still there");
 }

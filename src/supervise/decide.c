@@ -128,6 +128,16 @@ static void conclude(struct broker *broker)
     }
 }
 
+static void name_survivor(struct supervise_ending *ending, const struct proc_stat *stat, int sys,
+                          bool unclaimed)
+{
+    if (ending->survivor_count < SURVIVOR_COUNT) {
+        struct supervise_survivor *survivor = &ending->survivors[ending->survivor_count++];
+        *survivor = (struct supervise_survivor){stat->pid, stat->start_ticks, sys, unclaimed, ""};
+        memcpy(survivor->name, stat->name, sizeof survivor->name);
+    }
+}
+
 static void name_survivors(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
@@ -135,13 +145,17 @@ static void name_survivors(struct broker *broker)
     ending->survivor_count = 0;
     for (int i = 0; i < broker->tree.member_limit; i++) {
         const struct member *member = &broker->tree.members[i];
-        if (member->pid == 0 || ending->survivor_count == SURVIVOR_COUNT) {
-            continue;
+        if (member->pid > 0) {
+            name_survivor(ending, &member->stat, member->signal_error, false);
         }
-        struct supervise_survivor *survivor = &ending->survivors[ending->survivor_count++];
-        *survivor = (struct supervise_survivor){
-            .pid = member->pid, .start_ticks = member->start_ticks, .sys = member->signal_error};
-        memcpy(survivor->name, member->stat.name, sizeof survivor->name);
+    }
+    for (size_t i = 0; i < broker->tree.known_count; i++) {
+        struct proc_stat stat;
+        const struct known *known = &broker->tree.known[i];
+        if (known->slot == SLOT_UNCLAIMED &&
+            tree_read_stat(&broker->tree, known->pid, &stat, NULL) == 0) {
+            name_survivor(ending, &stat, 0, true);
+        }
     }
 }
 
@@ -299,6 +313,8 @@ void decide_reap(struct broker *broker)
     if (proof) {
         broker->ending->tree_empty = proof;
         feed(broker, EVENT_EMPTY);
+    } else if (broker->reaper.only_unclaimed) {
+        decide_give_up(broker); /* nobody may be signalled: time would change nothing */
     } else if (leader_went) {
         feed(broker, EVENT_LEADER_GONE);
     }

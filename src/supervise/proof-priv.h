@@ -28,7 +28,8 @@ struct reaper {
     enum { EXECUTED_UNKNOWN, EXECUTED_YES, EXECUTED_NO } leader_executed;
     int exit_code; /* of the leader */
     int exit_signal;
-    bool more; /* there may be more to reap at once */
+    bool more;           /* there may be more to reap at once */
+    bool only_unclaimed; /* what is left may be the payload's or not, and nothing else is left */
 };
 
 /* Reap what has ended, at most a bounded number at once. Returns the proof, or NULL: something is

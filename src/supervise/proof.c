@@ -111,18 +111,20 @@ static bool only_foreign_left(struct reaper *reaper, int64_t now_ms, int *ret_re
     }
     tree_forget(tree);
     *ret_result = tree_look(tree, now_ms);
-    if (*ret_result < 0 || tree->member_limit > 0 || tree->unclaimed > 0 ||
-        tree->extra.processes > 0) {
+    if (*ret_result < 0 || tree->member_limit > 0 || tree->extra.processes > 0) {
         return false;
     }
     *ret_result = reap_one(reaper, now_ms);
-    return *ret_result == 0 || *ret_result == -ECHILD;
+    bool nothing_moved = *ret_result == 0 || *ret_result == -ECHILD;
+    reaper->only_unclaimed = nothing_moved && tree->unclaimed > 0;
+    return nothing_moved && tree->unclaimed == 0;
 }
 
 const struct proof_tree_empty *proof_reap(struct reaper *reaper, int64_t now_ms, int *ret_result)
 {
     int result = reap_all(reaper, now_ms);
     reaper->more = result == 1;
+    reaper->only_unclaimed = false;
     *ret_result = result < 0 && result != -ECHILD ? result : 0;
     if (result == -ECHILD) {
         return &proof;

@@ -24,6 +24,11 @@
  * Deadlines    set-up from creation to exec, payload from the release; with one_deadline a single
  *              one from before creation (EX-8). Cleanup may end after the deadline.
  * Memory       everything is allocated before the release; nothing afterwards (memory_arm()).
+ * Strangers    berm may have children that are not the payload's: when it is pid 1 of a container, or
+ *              was executed by a process that had children. Those of before are left alone and do
+ *              not count. One that came during the run and shows no sign of the payload (its session,
+ *              the mark for the out-of-memory killer) is left alone as well, but nobody can say then
+ *              that nothing is left: it is named as an unclaimed survivor.
  * Limitations  memory and tasks are observed by sampling: a burst between two looks can pass. A
  *              set-uid descendant cannot be signalled by an ordinary user: it is a survivor. A death
  *              of berm itself by SIGKILL ends only the first process (PDEATHSIG).
@@ -154,8 +159,9 @@ struct supervise_descendant { /* EV-4; no command line, paths or environment: EV
 struct supervise_survivor {
     pid_t pid;
     uint64_t start_ticks;
-    int sys;       /* errno of the last signal to it, 0: signalled and still there */
-    char name[16]; /* untrusted text */
+    int sys;        /* errno of the last signal to it, 0: signalled and still there */
+    bool unclaimed; /* not signalled: it could not be told whether it is the payload's */
+    char name[16];  /* untrusted text */
 };
 
 struct supervise_stream {
