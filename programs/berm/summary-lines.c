@@ -237,8 +237,9 @@ void summary_env(const struct summary *summary)
         return;
     }
     summary_begin(summary, "env");
+    int64_t total = lookup_number(summary->record, "environment.held_back_count");
     buf_add_format(summary->out, "%lld held back",
-                   (long long)lookup_number(summary->record, "environment.held_back_count"));
+                   (long long)(total < (int64_t)count ? (int64_t)count : total));
     size_t named = 0;
     for (int rank = 0; rank < RANK_COUNT; rank++) {
         for (size_t i = 0; i < count && named < NAMED; i++) {

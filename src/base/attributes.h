@@ -16,7 +16,8 @@
 
 #define countof(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A broken invariant of our own: say where, abort. The watchdog finishes what was begun. */
+/* A broken invariant of our own: say where, abort. The payload's first process dies with
+ * berm, and the provisional record that stays says that the run was in progress. */
 no_return void bug_at(const char *file, int line, const char *what);
 #define BUG(what) bug_at(__FILE__, __LINE__, what)
 #define BUG_IF(condition)                                                                          \

@@ -1,7 +1,7 @@
 /* memory.h
  *
  * Allocation that does not fail: out of memory aborts, because budgets stop every caller from
- * causing it and a half-made error path is worse than a death that the watchdog answers.
+ * causing it and a half-made error path is worse than a death that leaves a provisional record.
  *
  * memory_arm() forbids allocation from then on (a call aborts) and memory_disarm() allows it again.
  * The supervisor arms itself for the life of the payload: what it needs is allocated before, so a

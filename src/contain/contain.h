@@ -10,7 +10,10 @@
  * The adapter of a host without a scope is `portable-process-group-small-only`: the process tree is
  * found through the child subreaper and ended through pidfds, memory and tasks are observed.
  *
- * Limitations  an adapter's levels are its promise; the report states the levels of the run itself.
+ * Limitations  there is this one adapter, and the record states its levels as they stand here. A
+ *              stronger one will need a choice by what the host has, a hook between the creation of
+ *              the gate and its release (supervise.h), a read-back of what it set, and levels that
+ *              follow from that read-back.
  */
 #pragma once
 

@@ -2,6 +2,10 @@
 
 #include "memory.h"
 
+#define X(enumerator, code, what) const char enumerator[] = code;
+CHECK_CODES(X)
+#undef X
+
 void checks_add_take(struct checks *checks, const char *code, bool ok, char *what, char *saw,
                      char *remedy)
 {

@@ -3,7 +3,7 @@
  * What was checked before a run, each with a stable code, what was seen and what would help. All are
  * collected: a refusal names every reason, not the first.
  *
- * Codes        stable, listed in docs/errors.md: "preflight.memory", "preflight.userns", ...
+ * Codes        CHECK_CODES below: stable, listed in docs/errors.md (a test compares them).
  * Ownership    the list owns copies of its texts.
  */
 #pragma once
@@ -13,6 +13,21 @@
 
 #include "attributes.h"
 #include "json.h"
+
+/* X(enumerator, code, what it asks); the codes of guarantees go on with the guarantee's name. */
+#define CHECK_CODES(X)                                                                             \
+    X(CHECK_CWD, "preflight.cwd", "the working folder is there, and in one of the roots")          \
+    X(CHECK_HOST, "preflight.host", "the host says what memory it has")                            \
+    X(CHECK_MEMORY, "preflight.memory", "the memory limit leaves the reserve to the host")         \
+    X(CHECK_CEILING, "preflight.ceiling", "a limit of declared work lies below its ceiling")       \
+    X(CHECK_GUARANTEE, "preflight.guarantee.", "a guarantee that was required can be enforced")    \
+    X(CHECK_ENVIRONMENT, "preflight.environment", "no variable was asked for that is refused")     \
+    X(CHECK_EXECUTABLE, "preflight.executable", "the command was found, allowed and hashed")       \
+    X(CHECK_STDIN, "preflight.stdin", "the input can be read")
+
+#define X(enumerator, code, what) extern const char enumerator[];
+CHECK_CODES(X)
+#undef X
 
 struct check {
     const char *code; /* static */

@@ -212,5 +212,5 @@ void envelope_check_memory(const struct envelope *envelope, int64_t memory_bytes
                                                  (long long)(ceiling / mib))
                                  : memory_copy_string("free memory: end other programs, or use a "
                                                       "host with more");
-    checks_add_take(checks, "preflight.memory", ok, what, saw, remedy);
+    checks_add_take(checks, CHECK_MEMORY, ok, what, saw, remedy);
 }

@@ -111,7 +111,7 @@ static const struct record environment_record =
 
 static const struct record_field descendant_fields[] = {
     COUNT(struct run_descendant, pid, "process id"),
-    COUNT(struct run_descendant, parent, "its parent when it was first seen"),
+    COUNT(struct run_descendant, parent, "its parent, as last seen"),
     COUNT(struct run_descendant, start_ticks, "with the pid its identity within the boot"),
     COUNT(struct run_descendant, first_seen_ms, "since the command was created"),
     COUNT(struct run_descendant, last_seen_ms, "likewise"),
@@ -194,7 +194,8 @@ static const struct record_field run_fields[] = {
     COUNT(struct run_record, sample_total, "looks at the tree; the report holds the newest"),
     COUNT(struct run_record, descendant_total, "processes seen; more than are listed: not kept"),
     FIELD(struct run_record, descendants, FIELD_OBJECTS, SENSITIVITY_PUBLIC,
-          .record = &descendant_record, .doc = "the first 256 that were seen, by pid"),
+          .record = &descendant_record,
+          .doc = "256 at most, by pid; when more were seen, the smallest that had ended gave way"),
     FIELD(struct run_record, survivors, FIELD_OBJECTS, SENSITIVITY_PUBLIC,
           .record = &survivor_record, .doc = "processes that could not be ended"),
     FIELD(struct run_record, notes, FIELD_STRINGS, SENSITIVITY_TEXT,

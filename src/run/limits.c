@@ -25,7 +25,7 @@ static void decide_memory(const struct run_request *request, const struct envelo
             bytes = ceiling;
         } else if (bytes > ceiling) {
             checks_add_take(
-                checks, "preflight.ceiling", false,
+                checks, CHECK_CEILING, false,
                 memory_format("--memory %lld is above its ceiling", (long long)bytes),
                 memory_format("declared work may use at most %lld bytes here", (long long)ceiling),
                 memory_copy_string("lower --memory; limits of declared work only go "
@@ -48,7 +48,7 @@ static int64_t decide(const struct run_request *request, int64_t asked, const ch
     }
     *ret_source = option;
     if (declared && asked > ceiling) {
-        checks_add_take(checks, "preflight.ceiling", false,
+        checks_add_take(checks, CHECK_CEILING, false,
                         memory_format("%s %lld is above its ceiling", option, (long long)asked),
                         memory_format("declared work may use at most %lld", (long long)ceiling),
                         memory_format("lower %s; limits of declared work only go down", option));

@@ -110,7 +110,7 @@ static void prepare_environment(const struct run_request *request, struct prepar
                                          .pass_all = request->env_all};
     struct err err = {0};
     if (environment_build(&wanted, &preparation->environment, &err) < 0) {
-        refuse(preparation, "preflight.environment", &err,
+        refuse(preparation, CHECK_ENVIRONMENT, &err,
                "leave the variable out of --env; it would steer programs that did not ask for it");
         /* The command is looked for all the same, so that every reason is told and none twice. */
         wanted.overrides = NULL;
@@ -136,7 +136,7 @@ static void prepare_binding(const struct run_request *request, struct preparatio
     struct err err = {0};
     preparation->binding = binding_resolve(&wanted, &err);
     if (!preparation->binding) {
-        refuse(preparation, "preflight.executable", &err, "");
+        refuse(preparation, CHECK_EXECUTABLE, &err, "");
     }
 }
 
@@ -145,13 +145,13 @@ void prepare(const struct run_request *request, struct preparation *preparation)
     struct err err = {0};
     const struct os_clock *clock = request->clock;
     if (open_cwd(request, preparation, &err) < 0) {
-        refuse(preparation, "preflight.cwd", &err, "give an existing folder with --cwd");
+        refuse(preparation, CHECK_CWD, &err, "give an existing folder with --cwd");
     }
     contain_choose(&preparation->contain);
     bool here = fd_is_open(&preparation->cwd);
     if (envelope_read(here ? fd_num(&preparation->cwd) : AT_FDCWD, clock->realtime_ns(),
                       &preparation->envelope, &err) < 0) {
-        refuse(preparation, "preflight.host", &err, "mount /proc");
+        refuse(preparation, CHECK_HOST, &err, "mount /proc");
     } else {
         preparation->envelope_known = true;
         run_limits_decide(request, &preparation->envelope, &preparation->limits,
@@ -164,7 +164,7 @@ void prepare(const struct run_request *request, struct preparation *preparation)
         prepare_binding(request, preparation);
     }
     if (open_stdin(request, preparation, &err) < 0) {
-        refuse(preparation, "preflight.stdin", &err, "give a file that can be read");
+        refuse(preparation, CHECK_STDIN, &err, "give a file that can be read");
     }
 }
 

@@ -143,8 +143,9 @@ static int decode_require(const struct strvec *names, uint32_t *ret_set, struct 
     return 0;
 }
 
-int run_request_decode(const json_t *json, struct run_request *ret_request,
-                       struct run_request_holder **ret_holder, struct err *err)
+int run_request_decode(const json_t *json, enum run_authority authority,
+                       struct run_request *ret_request, struct run_request_holder **ret_holder,
+                       struct err *err)
 {
     struct run_request_holder *holder = memory_new(sizeof *holder);
     if (record_decode(&request_record, json, holder, err) < 0) {
@@ -152,6 +153,7 @@ int run_request_decode(const json_t *json, struct run_request *ret_request,
         return -1;
     }
     struct run_request request = run_request_plain();
+    request.authority = authority;
     request.argv = strvec_argv(&holder->argv);
     request.cwd = holder->cwd;
     request.roots = holder->roots.count ? strvec_argv(&holder->roots) : NULL;

@@ -15,7 +15,12 @@
  * Authority    AUTHORITY_PERSON is a person at a command line: any command, and limits as far as the
  *              host's reserve allows. For AUTHORITY_DECLARED (tiers, agents) limits only go down from
  *              their ceilings and the command must be declared (IF-2, docs/adr/0006).
- * Ownership    a request borrows everything; a result owns what it holds.
+ * Library      one run at a time in a process: berm is a child subreaper for the run and reaps any
+ *              child that ends meanwhile, the caller's too; SIGCHLD and SIGPIPE are taken over and
+ *              handlers that were installed for the signals of interrupts.h are lost; no other thread
+ *              may allocate through berm while the payload runs (memory_arm() is process-wide).
+ * Ownership    a request borrows everything but `overrides`, which is the caller's to end with
+ *              strvec_done(); a result owns what it holds.
  * Errors       -1 only when there is no record at all, not even in the fallback place: a request that
  *              is wrong in itself (ERR_USAGE, ERR_RANGE), or no place to write to. Every other way
  *              to end is a result with a record.
@@ -70,7 +75,9 @@ struct run_request {
     enum run_authority authority;
     enum run_exit_mode exit_mode;
     int pass_fd[STREAM_COUNT]; /* -1: payload output is not passed on */
-    int cancel_fd;             /* -1: none */
+    /* A pipe, eventfd or socket, borrowed and never read: readable or hung up asks to stop, from right
+     * before the release on. The run then ends as interrupted, exit 130, die_of 0. -1: none. */
+    int cancel_fd;
     const struct os_clock *clock;
     struct supervise_observer observer;
 };
@@ -85,11 +92,12 @@ struct run_result {
 };
 
 struct run_request run_request_plain(void);
-/* A berm.request/v1 object; unknown and out-of-range fields are refused by name (EX-5). The request
+/* A berm.request/v1 object, on whose authority the caller says; unknown and out-of-range fields are refused by name (EX-5). The request
  * borrows from *ret_holder, which the caller frees with run_request_release(). */
 struct run_request_holder;
-int run_request_decode(const json_t *json, struct run_request *ret_request,
-                       struct run_request_holder **ret_holder, struct err *err) must_check;
+int run_request_decode(const json_t *json, enum run_authority authority,
+                       struct run_request *ret_request, struct run_request_holder **ret_holder,
+                       struct err *err) must_check;
 void run_request_release(struct run_request_holder *holder);
 
 int run_execute(const struct run_request *request, struct run_result *ret_result,

@@ -11,9 +11,9 @@
  *   ... report/ turns the ending into an outcome ...
  *   with_ending frees it
  *
- * One event loop (epoll: pidfd, both streams, signals, timer), no threads, no polling where the
- * kernel notifies. The child ("gate") is blocked on a pipe until it is released, so that a container
- * (contain/) can move it first; then it becomes the payload by execveat of the binding's
+ * One event loop (epoll with a time-out: pidfd, both streams, signals), no threads, no polling where
+ * the kernel notifies. The child ("gate") is blocked on a pipe until it is released, which is where
+ * a stronger adapter will move it into its container; then it becomes the payload by execveat of the binding's
  * descriptor. berm is a child subreaper for the time of the run: a descendant that loses its parent
  * becomes berm's child, so "waitid finds no child" proves that the whole tree is gone.
  *

@@ -22,7 +22,8 @@ static void a_whole_request_is_decoded(void **state)
     struct run_request request;
     struct run_request_holder *holder = NULL;
     struct err err = {0};
-    assert_int_equal(run_request_decode(json, &request, &holder, &err), 0);
+    assert_int_equal(run_request_decode(json, AUTHORITY_DECLARED, &request, &holder, &err), 0);
+    assert_int_equal(request.authority, AUTHORITY_DECLARED);
     assert_string_equal(request.argv[0], "make");
     assert_string_equal(request.argv[1], "-j2");
     assert_null(request.argv[2]);
@@ -44,7 +45,7 @@ static void what_is_left_out_is_the_default(void **state)
     struct run_request request;
     struct run_request_holder *holder = NULL;
     struct err err = {0};
-    assert_int_equal(run_request_decode(json, &request, &holder, &err), 0);
+    assert_int_equal(run_request_decode(json, AUTHORITY_DECLARED, &request, &holder, &err), 0);
     struct run_request plain = run_request_plain();
     assert_int_equal(request.memory_bytes, plain.memory_bytes);
     assert_int_equal(request.grace_ms, plain.grace_ms);
@@ -82,7 +83,7 @@ static void every_fault_is_refused_by_name(void **state)
         struct run_request request;
         struct run_request_holder *holder = NULL;
         struct err err = {0};
-        assert_int_equal(run_request_decode(json, &request, &holder, &err), -1);
+        assert_int_equal(run_request_decode(json, AUTHORITY_DECLARED, &request, &holder, &err), -1);
         assert_string_equal(err_code_family(err.code), "usage");
         if (!strstr(err.msg, faults[i].named)) {
             fail_msg("'%s' does not name '%s'", err.msg, faults[i].named);

@@ -353,11 +353,11 @@ struct heard {
 };
 static void before_output(void *context, int stream)
 {
-    ((struct heard *)context)->before[stream - 1]++;
+    ((struct heard *)context)->before[stream]++;
 }
 static void after_output(void *context, int stream, char last)
 {
-    ((struct heard *)context)->last[stream - 1] = last;
+    ((struct heard *)context)->last[stream] = last;
 }
 
 static void the_observer_hears_of_bytes_that_go_onward(void **state)
