@@ -31,12 +31,15 @@ void streams_open(struct streams *streams, const struct supervise_request *reque
         .observer = &request->observer,
         .output_limit = request->limits.output_bytes,
         .keep_limit = request->keep_bytes,
+        .memory = memory_new(STREAM_COUNT * STREAM_BUFFER_BYTES + STREAM_BUFFER_ALIGN),
     };
+    uintptr_t first = (uintptr_t)streams->memory + STREAM_BUFFER_ALIGN - 1;
+    first -= first % STREAM_BUFFER_ALIGN;
     for (int i = 0; i < STREAM_COUNT; i++) {
         struct stream *stream = &streams->stream[i];
         stream->facts = &ending->stream[i];
         stream->keep_fd = request->keep_fd[i];
-        stream->buffer = memory_new(STREAM_BUFFER_BYTES);
+        stream->buffer = (char *)first + i * STREAM_BUFFER_BYTES;
         stream->sink = i;
         sink_open(&streams->sinks[i], request->pass_fd[i]);
     }
@@ -329,7 +332,7 @@ void streams_done(struct streams *streams)
     for (int i = 0; i < STREAM_COUNT; i++) {
         fd_close(&streams->stream[i].source);
         sink_done(&streams->sinks[i]);
-        memory_free(streams->stream[i].buffer);
     }
+    memory_free(streams->memory);
     *streams = (struct streams){0};
 }
