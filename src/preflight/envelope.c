@@ -207,10 +207,14 @@ void envelope_check_memory(const struct envelope *envelope, int64_t memory_bytes
     char *saw =
         memory_format("%.2f GiB available by %s", (double)envelope->available_memory_bytes * to_gib,
                       envelope->memory_bound_by);
+    bool by_cgroup = strcmp(envelope->memory_bound_by, "/proc/meminfo") != 0;
     char *remedy = ok            ? memory_copy_string("")
                    : ceiling > 0 ? memory_format("--memory may be at most %lldM here now",
                                                  (long long)(ceiling / mib))
+                   : by_cgroup   ? memory_copy_string("raise the memory limit of that cgroup "
+                                                        "(MemoryMax= of its unit), or start berm "
+                                                        "outside of it")
                                  : memory_copy_string("free memory: end other programs, or use a "
-                                                      "host with more");
+                                                        "host with more");
     checks_add_take(checks, CHECK_MEMORY, ok, what, saw, remedy);
 }

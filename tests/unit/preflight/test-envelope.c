@@ -1,6 +1,7 @@
 #include "../unit.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "envelope.h"
@@ -68,6 +69,18 @@ static void a_full_host_cannot_run_anything(void **state)
     assert_non_null(strstr(checks_first_failed(&checks)->remedy, "free memory"));
 }
 
+/* EN-2: where a cgroup is what leaves too little, ending other programs would not help. */
+static void a_small_cgroup_is_not_called_a_full_host(void **state)
+{
+    struct envelope envelope = host(8 * gib, gib, 4);
+    (void)snprintf(envelope.memory_bound_by, sizeof envelope.memory_bound_by, "/sys/fs/cgroup/box");
+    with_checks checks = {0};
+    envelope_check_memory(&envelope, envelope.plain_memory_bytes, "default", &checks);
+    const struct check *failed = checks_first_failed(&checks);
+    assert_non_null(strstr(failed->saw, "/sys/fs/cgroup/box"));
+    assert_non_null(strstr(failed->remedy, "raise the memory limit of that cgroup"));
+}
+
 /* EN-1: reads the real host; every figure agrees with an outside look at the same file. */
 static void reads_this_host(void **state)
 {
@@ -95,6 +108,7 @@ int main(void)
         cmocka_unit_test(plain_defaults_leave_the_reserve),
         cmocka_unit_test(a_limit_above_the_reserve_is_refused_by_name),
         cmocka_unit_test(a_full_host_cannot_run_anything),
+        cmocka_unit_test(a_small_cgroup_is_not_called_a_full_host),
         cmocka_unit_test(reads_this_host),
     };
     return cmocka_run_group_tests_name("preflight/envelope", tests, NULL, NULL);
