@@ -59,7 +59,8 @@ static struct finding probe_scope(const struct cgroup_facts *cgroup)
     }
     if (!strstr(cgroup->controllers, "memory") || !strstr(cgroup->controllers, "pids")) {
         return (struct finding){
-            memory_format("/sys/fs/cgroup/cgroup.controllers has only '%s'", cgroup->controllers),
+            memory_format("cgroup v2, but cgroup %s has only '%s'",
+                          cgroup->path[0] ? cgroup->path : "/", cgroup->controllers),
             memory_copy_string("delegate the memory and pids controllers to this cgroup")};
     }
     return (struct finding){

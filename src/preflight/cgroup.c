@@ -131,14 +131,20 @@ static bool has_file(const char *folder, const char *name)
     return length > 0 && (size_t)length < sizeof path && os_stat_entry(AT_FDCWD, path, &stat) == 0;
 }
 
+/* Those of the own folder: what an ancestor did not hand down is not to be had here. Where the path
+ * leads nowhere, because the tree is shown from another place, those of the root that is visible. */
 static void read_controllers(const char *root, struct cgroup_facts *facts)
 {
-    char path[640];
-    (void)snprintf(path, sizeof path, "%s/cgroup.controllers", root);
-    if (os_read_small(AT_FDCWD, path, facts->controllers, sizeof facts->controllers) < 0) {
+    const char *const folders[] = {facts->path, ""};
+    for (size_t i = 0; i < countof(folders); i++) {
+        char path[1280];
+        (void)snprintf(path, sizeof path, "%s%s/cgroup.controllers", root, folders[i]);
+        if (os_read_small(AT_FDCWD, path, facts->controllers, sizeof facts->controllers) >= 0) {
+            facts->controllers[strcspn(facts->controllers, "\n")] = '\0';
+            return;
+        }
         facts->controllers[0] = '\0';
     }
-    facts->controllers[strcspn(facts->controllers, "\n")] = '\0';
 }
 
 void cgroup_read_at(const char *proc_file, const char *folder_root, struct cgroup_facts *ret_facts)
@@ -152,19 +158,19 @@ void cgroup_read_at(const char *proc_file, const char *folder_root, struct cgrou
     char sub_folder[600];
     if (has_file(folder_root, "cgroup.controllers")) {
         ret_facts->layout = CGROUP_V2;
-        read_controllers(folder_root, ret_facts);
         if (find_path(text, "", ret_facts->path, sizeof ret_facts->path)) {
             look_at_ancestors(folder_root, ret_facts->path, &files_v2, ret_facts);
         }
+        read_controllers(folder_root, ret_facts);
         return;
     }
     (void)snprintf(sub_folder, sizeof sub_folder, "%s/unified", folder_root);
     bool unified = has_file(sub_folder, "cgroup.controllers");
     if (unified) {
-        read_controllers(sub_folder, ret_facts);
         if (!find_path(text, "", ret_facts->path, sizeof ret_facts->path)) {
             ret_facts->path[0] = '\0';
         }
+        read_controllers(sub_folder, ret_facts);
     }
     if (find_path(text, "memory", path, sizeof path)) {
         ret_facts->layout = unified ? CGROUP_HYBRID : CGROUP_V1;

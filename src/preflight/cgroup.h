@@ -23,7 +23,7 @@ const char *cgroup_layout_name(enum cgroup_layout layout);
 struct cgroup_facts {
     enum cgroup_layout layout;
     char path[512];                 /* own path in the v2 tree, "" when there is none */
-    char controllers[256];          /* of the v2 root that is visible, as the kernel lists them */
+    char controllers[256];          /* what v2 offers in the own folder, as the kernel lists them */
     int64_t memory_max_bytes;       /* the smallest limit among the ancestors; -1: no limit */
     int64_t memory_available_bytes; /* the least that an ancestor leaves, page cache counted as
                                        free; -1: no limit */

@@ -20,7 +20,7 @@ static void every_required_guarantee_is_refused_by_name(void **state)
 {
     struct contain contain;
     contain_choose(&contain);
-    struct cgroup_facts cgroup = {.layout = CGROUP_V2, .controllers = "cpu memory"};
+    struct cgroup_facts cgroup = {.layout = CGROUP_V2, .path = "/a/b", .controllers = "cpu memory"};
     with_checks checks = {0};
     contain_require(&contain, GUARANTEE_ALL, &cgroup, &checks);
     assert_int_equal(checks.count, GUARANTEE_COUNT);
@@ -31,7 +31,7 @@ static void every_required_guarantee_is_refused_by_name(void **state)
         assert_true(checks.list[i].saw[0] != '\0');
         assert_true(checks.list[i].remedy[0] != '\0');
     }
-    assert_non_null(strstr(checks.list[GUARANTEE_PIDS].saw, "only 'cpu memory'"));
+    assert_non_null(strstr(checks.list[GUARANTEE_PIDS].saw, "/a/b has only 'cpu memory'"));
 }
 
 static void nothing_required_is_nothing_refused(void **state)

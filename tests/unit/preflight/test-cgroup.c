@@ -53,7 +53,8 @@ static struct cgroup_facts look(const char *proc, const char *mount)
 static void the_tightest_ancestor_binds(void **state)
 {
     put("v2/proc", "0::/user.slice/app\n");
-    put("v2/mount/cgroup.controllers", "cpu memory pids\n");
+    put("v2/mount/cgroup.controllers", "cpu io memory pids\n");
+    put("v2/mount/user.slice/app/cgroup.controllers", "cpu memory pids\n");
     put("v2/mount/user.slice/memory.max", "1000000\n");
     put("v2/mount/user.slice/memory.current", "900000\n");
     put("v2/mount/user.slice/memory.stat", "anon 5\ninactive_file 300000\n");
@@ -66,6 +67,21 @@ static void the_tightest_ancestor_binds(void **state)
     assert_int_equal(facts.memory_max_bytes, 1000000);
     assert_int_equal(facts.memory_available_bytes, 400000);
     assert_non_null(strstr(facts.memory_bound_by, "v2/mount/user.slice"));
+}
+
+/* EN-1, R12: what an ancestor keeps to itself is not to be had here, though the root lists it. */
+static void controllers_are_those_of_the_own_folder(void **state)
+{
+    put("own/proc", "0::/a/b\n");
+    put("own/mount/cgroup.controllers", "cpu memory pids\n");
+    put("own/mount/a/cgroup.controllers", "memory pids\n");
+    put("own/mount/a/b/cgroup.controllers", "memory\n");
+    assert_string_equal(look("own/proc", "own/mount").controllers, "memory");
+    put("own/proc", "0::/../elsewhere\n"); /* seen from another cgroup namespace */
+    assert_string_equal(look("own/proc", "own/mount").controllers, "cpu memory pids");
+    put("own/mount/a/b/cgroup.controllers", "\n");
+    put("own/proc", "0::/a/b\n");
+    assert_string_equal(look("own/proc", "own/mount").controllers, "");
 }
 
 static void the_top_folder_counts_too(void **state)
@@ -110,6 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tightest_ancestor_binds),
+        cmocka_unit_test(controllers_are_those_of_the_own_folder),
         cmocka_unit_test(the_top_folder_counts_too),
         cmocka_unit_test(a_hybrid_host_is_named_and_its_v1_limit_found),
         cmocka_unit_test(nothing_there_is_said),
