@@ -17,7 +17,7 @@ orphan becomes its child. What t.start() began is ended first and does not count
 hard deadline, multiplied by TEST_SLOWNESS. Nothing is retried.
 
 The name of a case carries the ids it proves. `program [WORD]...` runs the cases whose name holds a
-WORD. BERM names the program under test; without it, the one on PATH.
+WORD; one that no name holds is an error. BERM names the program under test; without it, the one on PATH.
 """
 
 import ctypes
@@ -150,7 +150,7 @@ def berm_path():
     path = os.environ.get("BERM") or shutil.which("berm")
     if not path:
         raise Failed("no berm: set BERM, or run the test through meson")
-    return path
+    return os.path.abspath(path)  # cases run in folders of their own
 
 
 def children():
@@ -218,6 +218,9 @@ def main():
         sys.exit("tap: cannot become a subreaper")
     signal.signal(signal.SIGALRM, ring)
     words = sys.argv[1:]
+    for word in words:
+        if not any(word in c[0] for c in cases):
+            sys.exit(f"tap: no case has {word!r} in its name")
     chosen = [c for c in cases if not words or any(word in c[0] for word in words)]
     print(f"1..{len(chosen)}", flush=True)
     failures = 0
