@@ -15,14 +15,14 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "contract"))
-from tap import Failed, berm_path  # noqa: E402
+from tap import SLOWNESS, Failed, berm_path  # noqa: E402
 from validate_report import faults_of  # noqa: E402
 
-BUILD = Path(os.environ.get("BERM", "build/programs/berm/berm")).resolve().parents[2]
+BUILD = Path(berm_path()).resolve().parents[2]
 ATTACK = BUILD / "tests/fixtures/attack"
 LEFT_OVER = BUILD / "tests/lib/left-over"
 LONG = bool(os.environ.get("BERM_TEST_LONG"))
-ROUNDS = 50 if LONG else 20
+ROUNDS = 50 if LONG else 20 if SLOWNESS < 2 else 4
 GRACE_MS = 50  # attacks that mean to stay are not waited for any longer
 
 
