@@ -149,21 +149,23 @@ static void on_streams(struct broker *broker, uint32_t ready)
     }
 }
 
-/* In this order: what has ended comes before what was asked, and both before the clock. */
+/* In this order: what was asked comes before what has ended, and both before the clock. Who stops
+ * everybody at once (systemctl stop) tells berm and the payload: how the payload answered is then not
+ * its own end, least of all a success. */
 static void dispatch(struct broker *broker, uint32_t ready)
 {
     const uint32_t may_have_ended = 1U << WATCH_LEADER | 1U << WATCH_SIGNALS;
     if (ready & (1U << WATCH_FAILURE)) {
         decide_heard(broker);
     }
-    if ((ready & may_have_ended) || broker->reaper.more || broker->state != STOP_RUNNING) {
-        decide_reap(broker);
-    }
     if (ready & (1U << WATCH_SIGNALS)) {
         on_signals(broker);
     }
     if (ready & (1U << WATCH_CANCEL)) {
         on_cancel(broker);
+    }
+    if ((ready & may_have_ended) || broker->reaper.more || broker->state != STOP_RUNNING) {
+        decide_reap(broker);
     }
     on_streams(broker, ready);
     decide_deadlines(broker);

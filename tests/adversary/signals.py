@@ -127,6 +127,26 @@ def _(t):
     t.true(report["duration_ms"] >= 2000, "the time that it stood still counts")
 
 
+@case("R19 a stop that reaches everybody at once is an interruption, whatever the payload answers")
+def _(t):
+    for answer in ("exec sleep 1000", "trap 'exit 0' TERM; echo; while :; do sleep 0.05; done"):
+        child = t.start_berm("run", "--", "sh", "-c", f"echo ready $$; {answer}",
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        payload = int(child.stdout.readline().split()[1])
+        if "trap" in answer:
+            child.stdout.readline()
+        child.send_signal(SIGSTOP)  # it will find everything at once, as one that came late would
+        t.wait_until(lambda: state_of(child.pid) == "T", "berm to stop")
+        child.send_signal(SIGTERM)
+        os.kill(payload, SIGTERM)
+        t.wait_until(lambda: state_of(payload) == "Z", "the payload to end")
+        child.send_signal(SIGCONT)
+        _, err = child.communicate(timeout=30)
+        t.equal(child.returncode, -SIGTERM, err)
+        report = record_of(t)["report"]
+        t.equal((report["outcome"], report["termination"]["limit"]), ("interrupted", "signal"))
+
+
 # It starts nothing: a shell inside vfork shows D while its child is stopped (T7).
 WAITS = """
 import os, signal
