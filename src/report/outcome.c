@@ -77,7 +77,8 @@ static bool was_refused(const struct report_facts *facts)
 
 static bool failed_to_spawn(const struct report_facts *facts)
 {
-    return facts->ending && facts->ending->how == ENDED_FAILED && !facts->ending->launched;
+    return facts->not_spawned ||
+           (facts->ending && facts->ending->how == ENDED_FAILED && !facts->ending->launched);
 }
 
 static bool has_failed(const struct report_facts *facts)

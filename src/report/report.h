@@ -73,6 +73,7 @@ struct report_facts {
     const struct supervise_ending *ending; /* NULL: nothing was started */
     int early_signal;          /* berm was interrupted before anything was started; 0: no */
     const struct err *failure; /* berm's own failure outside the ending; NULL: none */
+    bool not_spawned;          /* that failure: not even the first process could be created */
     bool in_progress;          /* the provisional record */
     bool fallback;             /* written to the fallback place: report_write_failed */
     const char *kept_stdout;   /* paths of kept output, NULL: none */

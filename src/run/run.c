@@ -207,6 +207,7 @@ static void supervise(struct run *run)
     };
     struct err err = {0};
     if (supervise_run(&wanted, &run->ending, &err) < 0) {
+        run->facts.not_spawned = true;
         fail(run, &err);
         return;
     }

@@ -252,6 +252,10 @@ static void a_late_refusal(void **state)
     ending->failure = (struct err){0};
     err_sys(&ending->failure, EAGAIN, "clone");
     decide_is(&facts, OUTCOME_INTERNAL_ERROR, "spawn_failed", NULL, "LAMINA_SAFE_SPAWN");
+    facts.failure = &ending->failure; /* nothing was created: there is no ending */
+    facts.ending = NULL;
+    facts.not_spawned = true;
+    decide_is(&facts, OUTCOME_INTERNAL_ERROR, "spawn_failed", NULL, "LAMINA_SAFE_SPAWN");
 }
 
 static void nothing_is_claimed_without_its_ground(void **state)
