@@ -35,29 +35,27 @@ def _(t):
         t.contains(found["err"], f"INTERRUPTED by {number.name}")
 
 
-def loop_script(command):
-    return (f"for i in 1 2 3; do echo round $i; {command}; done; echo the loop went on")
+def loop(t, command):
+    return Terminal(t, "bash", "--norc", "-c",
+                    f"for i in 1 2 3; do echo round $i; {command}; done; echo the loop went on")
 
 
-@case("R19 Ctrl-C ends a bash for loop over berm run, as it does not over one that only exits 130")
+@case("R19 Ctrl-C ends a bash loop over berm run, as it does not over one that only exits 130")
 def _(t):
     rude = t.dir / "rude"
     rude.write_text(f"#!/bin/sh\ntrap 'exit 130' INT\n{ATTACK} stubborn-grandchild\n")
     rude.chmod(0o755)
-    with Terminal(t, "bash", "-c", loop_script(f"{rude}")) as terminal:
-        shown = terminal.expect(b"ready")
-        terminal.send(CTRL_C)
-        terminal.expect(b"round 2", after=shown)  # the loop goes on: this is what berm must not do
-        terminal.child.kill()
-        terminal.wait()
-    with Terminal(t, "bash", "-c",
-                  loop_script(f"{berm_path()} run --grace-ms 50 -- {ATTACK} stubborn-grandchild")
-                  ) as terminal:
-        terminal.expect(b"ready")
-        terminal.send(CTRL_C)
-        t.equal(terminal.wait(), -SIGINT, "bash itself ended by it")
-        t.true(b"round 2" not in terminal.seen and b"went on" not in terminal.seen, terminal.seen)
-        t.contains("\n".join(terminal.screen()), "INTERRUPTED by SIGINT")
+    shell = loop(t, rude)
+    for number in (1, 2, 3):
+        shell.wait_for(rb"round %d\s+ready" % number)  # it goes on: what berm must not do
+        shell.press(CTRL_C)
+    t.contains(shell.finish(), b"the loop went on")
+    shell = loop(t, f"'{berm_path()}' run --grace-ms 50 -- {ATTACK} stubborn-grandchild")
+    shell.wait_for(rb"ready")
+    shell.press(CTRL_C)
+    seen = shell.finish()
+    t.equal(shell.code(), -SIGINT, "bash itself ended by it")
+    t.true(b"round 2" not in seen and b"went on" not in seen, seen)
     t.equal(record_of(t)["report"]["cleanup"]["descendants_remaining"], [])
 
 
@@ -66,24 +64,25 @@ STAYS = "trap 'echo told' TERM; echo ready; while :; do sleep 0.05; done"
 
 @case("Ctrl-C twice does not wait for the grace")
 def _(t):
-    with Terminal(t, berm_path(), "run", "--grace-ms", 600000, "--", "sh", "-c", STAYS) as terminal:
-        terminal.expect(b"ready")
-        terminal.send(CTRL_C)
-        terminal.expect(b"told")
-        terminal.send(CTRL_C)
-        t.equal(terminal.wait(20), -SIGINT)
-    end = record_of(t)["report"]["termination"]
-    t.contains(end["requested_signals"], "SIGKILL")
+    terminal = Terminal(t, berm_path(), "run", "--grace-ms", 600000, "--", "sh", "-c", STAYS)
+    terminal.wait_for(rb"ready")
+    terminal.press(CTRL_C)
+    terminal.wait_for(rb"told")
+    terminal.press(CTRL_C)
+    terminal.finish()
+    t.equal(terminal.code(), -SIGINT)
+    t.contains(record_of(t)["report"]["termination"]["requested_signals"], "SIGKILL")
 
 
 @case("the payload is in a session of its own: Ctrl-C reaches it through berm alone")
 def _(t):
     script = "trap 'echo hit by INT' INT; trap 'echo told; exit 0' TERM; echo ready; sleep 100 & wait"
-    with Terminal(t, berm_path(), "run", "--", "sh", "-c", script) as terminal:
-        terminal.expect(b"ready")
-        terminal.send(CTRL_C)
-        t.equal(terminal.wait(), -SIGINT)
-        t.true(b"hit by INT" not in terminal.seen, terminal.seen)
+    terminal = Terminal(t, berm_path(), "run", "--", "sh", "-c", script)
+    terminal.wait_for(rb"ready")
+    terminal.press(CTRL_C)
+    seen = terminal.finish()
+    t.equal(terminal.code(), -SIGINT)
+    t.true(b"told" in seen and b"hit by INT" not in seen, seen)
 
 
 @case("nohup: a hang-up does not end a run whose caller ignores it")
@@ -159,32 +158,31 @@ while True:
 
 @case("Ctrl-Z stops both, SIGCONT continues both")
 def _(t):
-    with Terminal(t, berm_path(), "run", "--", "/usr/bin/python3", "-c", WAITS) as terminal:
-        start = terminal.expect(b"ready ")
-        terminal.expect(b"\n", after=start)
-        payload = int(terminal.seen[start:].split()[0])
-        # A shell with job control has the terminal's stop key reach a group that is not orphaned;
-        # here the signal itself does.
-        os.kill(terminal.child.pid, SIGTSTP)
-        t.wait_until(lambda: state_of(terminal.child.pid) == "T", "berm to stop")
-        t.wait_until(lambda: state_of(payload) == "T", "the payload to stop")
-        os.kill(terminal.child.pid, SIGCONT)
-        t.wait_until(lambda: state_of(payload) in "SR", "the payload to go on")
-        os.kill(payload, signal.SIGUSR1)
-        t.equal(terminal.wait(), 3)
+    berm = t.start_berm("run", "--", "/usr/bin/python3", "-c", WAITS, stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL)
+    payload = int(berm.stdout.readline().split()[1])
+    # What the terminal's stop key sends; a group without a shell (an orphaned one) gets none of it.
+    berm.send_signal(SIGTSTP)
+    t.wait_until(lambda: state_of(berm.pid) == "T", "berm to stop")
+    t.wait_until(lambda: state_of(payload) == "T", "the payload to stop")
+    berm.send_signal(SIGCONT)
+    t.wait_until(lambda: state_of(payload) in "SR", "the payload to go on")
+    os.kill(payload, signal.SIGUSR1)
+    t.equal(berm.wait(20), 3)
 
 
 @case("a terminal is left as it was found, with a live line and after Ctrl-C")
 def _(t):
-    for keys, status in ((b"", 0), (CTRL_C, -SIGINT)):
-        with Terminal(t, berm_path(), "run", "--sample-ms", 50, "--", "sh", "-c",
-                      "echo one; sleep 1.6; echo two") as terminal:
-            terminal.expect(b"\r\x1b[Kberm: 1.")
-            terminal.send(keys)
-            t.equal(terminal.wait(), status)
-            t.equal(terminal.settings(), terminal.before, "termios")
-            lines = terminal.screen()
-            t.true(not any("  tasks " in line for line in lines), f"no live line is left: {lines}")
+    for keys, code in ((b"", 0), (CTRL_C, -SIGINT)):
+        terminal = Terminal(t, berm_path(), "run", "--sample-ms", 50, "--", "sh", "-c",
+                            "echo one; sleep 1.6; echo two")
+        terminal.wait_for(rb"\r\x1b\[Kberm: 1\.")
+        terminal.press(keys)
+        terminal.wait_for(rb"berm: run ")
+        t.equal(terminal.settings(), terminal.before, "termios")
+        terminal.finish()
+        t.equal(terminal.code(), code)
+        t.true(b"  tasks " not in terminal.shown(), f"a live line is left: {terminal.shown()}")
 
 
 main()

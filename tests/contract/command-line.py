@@ -1,23 +1,17 @@
 #!/usr/bin/python3
 """The command line as its users meet it: words, exit codes, terminals, descriptors."""
 
-import errno
-import fcntl
 import json
 import os
-import pty
 import re
-import select
 import signal
-import struct
 import sys
-import termios
-import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from tap import SLOWNESS, Failed, berm_path, case, main  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 PREFIX = b"berm: "
 
@@ -29,63 +23,6 @@ def own_lines(done):
         if not line.startswith(PREFIX):
             raise Failed(f"a line of somebody else: {line!r}")
     return lines
-
-
-class Terminal:
-    """A program on a pseudo terminal of its own, as its session's foreground."""
-
-    def __init__(self, t, *argv, columns=80, env=None):
-        self.seen = b""
-        self.status = None
-        environment = t.env | {"TERM": "xterm"} | (env or {})
-        self.pid, self.master = pty.fork()
-        if self.pid == 0:
-            try:
-                os.chdir(t.dir)
-                os.execvpe(argv[0], [str(a) for a in argv], environment)
-            finally:
-                os._exit(99)
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-
-    def read(self, deadline):
-        if not select.select([self.master], [], [], max(0, deadline - time.monotonic()))[0]:
-            raise Failed(f"the terminal stayed silent after {self.seen!r}")
-        try:
-            got = os.read(self.master, 65536)
-        except OSError as error:
-            if error.errno != errno.EIO:
-                raise
-            got = b""
-        self.seen += got
-        return got
-
-    def wait_for(self, pattern, deadline_s=20):
-        end = time.monotonic() + deadline_s * SLOWNESS
-        while not re.search(pattern, self.seen):
-            if not self.read(end):
-                raise Failed(f"{pattern!r} never came; seen: {self.seen!r}")
-
-    def press(self, keys):
-        os.write(self.master, keys)
-
-    def finish(self, deadline_s=20):
-        """All that was written, once the program has gone; its wait status is kept."""
-        end = time.monotonic() + deadline_s * SLOWNESS
-        while self.read(end):
-            pass
-        _, self.status = os.waitpid(self.pid, 0)
-        os.close(self.master)
-        return self.seen
-
-    def shown(self):
-        """What is left to read of it: \\r and erase-to-end-of-line are obeyed, nothing else is."""
-        lines = []
-        for line in self.seen.replace(b"\r\n", b"\n").split(b"\n"):
-            text = b""
-            for part in re.split(rb"(\r\x1b\[K)", line):
-                text = b"" if part == b"\r\x1b[K" else text + part
-            lines.append(text)
-        return b"\n".join(lines)
 
 
 @case("the payload's output passes through byte for byte, both streams apart (O4)")

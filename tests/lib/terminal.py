@@ -1,17 +1,23 @@
-"""A terminal of its own for a command, and the person in front of it.
+"""A pseudo terminal for a command, and the person in front of it.
 
-    with Terminal(t, berm_path(), "run", "--", "make") as terminal:
-        terminal.expect(b"ready")
-        terminal.send(b"\\x03")          # Ctrl-C, by the terminal's own rules
-        status = terminal.wait()         # as of waitpid
-        terminal.seen                    # every byte that was shown
-        terminal.screen()                # the lines as they stand after \\r and erasing
+    terminal = Terminal(t, berm_path(), "run", "make")
+    terminal.wait_for(rb"ready (\\d+)")     # a pattern; its match is returned
+    terminal.press(b"\\x03")               # a key, by the terminal's own rules
+    terminal.finish()                     # all that was written; terminal.status as of waitpid
+    terminal.code()                       # the exit status, -n for signal n
+    terminal.shown()                      # what is left to read of it
+    terminal.settings()                   # termios, now; terminal.before: as the command found them
+
+The command is the foreground of a session of its own.
 """
 
+import errno
 import fcntl
 import os
+import pty
 import re
 import select
+import struct
 import termios
 import time
 
@@ -19,71 +25,68 @@ from tap import SLOWNESS, Failed
 
 
 class Terminal:
-    def __init__(self, t, *argv, env=None, columns=100, preexec=None):
-        self.master, slave = os.openpty()
-        termios.tcsetwinsize(slave, (24, columns))
-        self.slave, self.seen = slave, b""
-
-        def become_its_session():
-            os.setsid()
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-            if preexec:
-                preexec()
-
-        self.before = termios.tcgetattr(slave)
-        self.child = t.start(*argv, env={"TERM": "xterm"} | (env or {}), stdin=slave, stdout=slave,
-                             stderr=slave, preexec_fn=become_its_session)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        os.close(self.master)
-        os.close(self.slave)
+    def __init__(self, t, *argv, columns=80, env=None):
+        self.seen = b""
+        self.status = None
+        environment = t.env | {"TERM": "xterm"} | (env or {})
+        begin, go = os.pipe()
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            try:
+                os.read(begin, 1)
+                os.chdir(t.dir)
+                os.execvpe(argv[0], [str(a) for a in argv], environment)
+            finally:
+                os._exit(99)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.before = self.settings()
+        os.write(go, b".")  # the command begins in a terminal that is as it is said to be
+        os.close(begin)
+        os.close(go)
 
     def settings(self):
-        return termios.tcgetattr(self.slave)
+        return termios.tcgetattr(self.master)  # of a pty, both ends show the same
 
-    def send(self, keys):
+    def read(self, deadline):
+        if not select.select([self.master], [], [], max(0, deadline - time.monotonic()))[0]:
+            raise Failed(f"the terminal stayed silent after {self.seen!r}")
+        try:
+            got = os.read(self.master, 65536)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            got = b""
+        self.seen += got
+        return got
+
+    def wait_for(self, pattern, deadline_s=20):
+        end = time.monotonic() + deadline_s * SLOWNESS
+        while not (found := re.search(pattern, self.seen)):
+            if not self.read(end):
+                raise Failed(f"{pattern!r} never came; seen: {self.seen!r}")
+        return found
+
+    def press(self, keys):
         os.write(self.master, keys)
 
-    def _hear(self, seconds):
-        ready, _, _ = select.select([self.master], [], [], seconds)
-        if ready:
-            self.seen += os.read(self.master, 65536)
-        return bool(ready)
-
-    def expect(self, wanted, deadline_s=20, after=0):
-        """Wait until it was shown, at or behind offset `after`; the offset behind it."""
+    def finish(self, deadline_s=20):
+        """All that was written, once everybody who could write has gone."""
         end = time.monotonic() + deadline_s * SLOWNESS
-        while wanted not in self.seen[after:]:
-            if not self._hear(max(0, end - time.monotonic())):
-                raise Failed(f"{wanted!r} was not shown: {self.seen!r}")
-        return self.seen.index(wanted, after) + len(wanted)
-
-    def wait(self, deadline_s=20):
-        """Read on until the command has ended, then what it left in the terminal."""
-        end = time.monotonic() + deadline_s * SLOWNESS
-        while self.child.poll() is None:
-            self._hear(0.01)
-            if time.monotonic() > end:
-                raise Failed(f"did not end in {deadline_s} s: {self.seen!r}")
-        while self._hear(0):
+        while self.read(end):
             pass
-        return self.child.returncode
+        _, self.status = os.waitpid(self.pid, 0)
+        os.close(self.master)
+        return self.seen
 
-    def screen(self):
-        """Lines as a person would read them, of a terminal that is wide enough."""
+    def code(self):
+        return os.waitstatus_to_exitcode(self.status)
+
+    def shown(self):
+        """What is left to read of it: \\r and erase-to-end-of-line are obeyed, nothing else is."""
         lines = []
-        for line in self.seen.decode(errors="replace").split("\n"):
-            cells, at = [], 0
-            for part in re.findall(r"\x1b\[K|\x1b\[[0-9;]*m|\r|[^\r\x1b]|\x1b", line):
-                if part == "\r":
-                    at = 0
-                elif part == "\x1b[K":
-                    del cells[at:]
-                elif not part.startswith("\x1b["):
-                    cells[at:at + 1] = [part]
-                    at += 1
-            lines.append("".join(cells).rstrip())
-        return lines
+        for line in self.seen.replace(b"\r\n", b"\n").split(b"\n"):
+            text = b""
+            for part in re.split(rb"(\r\x1b\[K)", line):
+                text = b"" if part == b"\r\x1b[K" else text + part
+            lines.append(text)
+        return b"\n".join(lines)
