@@ -78,8 +78,8 @@ def swap_race(t, one, other, command, name, bound):
             seen = bound(record)["identity"]["sha256"]
             if done.status != answers.get(seen):
                 wrong.append((done.status, seen))
-    print(f"# {name.name}: look, then execute the path: {naive_wrong} of {naive_rounds} wrong; berm: "
-          f"{len(wrong)} of {ROUNDS} wrong, {refused} refused")
+    print(f"# {name.name}: look, then execute the path: {naive_wrong} of {naive_rounds} wrong; "
+          f"berm: {len(wrong)} of {ROUNDS} wrong, {refused} refused")
     t.true(naive_wrong > 0, "undefended, the race can be won")
     t.equal(wrong, [])
     t.true(refused < ROUNDS, "some were run")
@@ -116,7 +116,8 @@ def _(t):
 
 
 POISON = {
-    "LD_PRELOAD": "/tmp/x.so", "LD_AUDIT": "/tmp/x.so", "LD_LIBRARY_PATH": "/tmp", "GCONV_PATH": "/tmp",
+    "LD_PRELOAD": "/tmp/x.so", "LD_AUDIT": "/tmp/x.so", "LD_LIBRARY_PATH": "/tmp",
+    "GCONV_PATH": "/tmp",
     "BASH_ENV": "/tmp/x", "ENV": "/tmp/x", "BASH_FUNC_ls%%": "() { echo gotcha; }",
     "BASH_FUNC_true()": "() { echo gotcha; }", "SHELLOPTS": "xtrace", "BASHOPTS": "extdebug",
     "PS4": "$(touch gotcha)", "IFS": "x", "CDPATH": "/tmp", "GLOBIGNORE": "*",
@@ -133,7 +134,7 @@ POISON = {
     "DBUS_SESSION_BUS_ADDRESS": "unix:path=/tmp/x", "SSH_AUTH_SOCK": "/tmp/x",
 }
 # What a person who says --env-all gets: no code in programs that did not ask for it, and no more
-# than the person has. Shells take no IFS from outside; RUSTC_WRAPPER is to cargo what CC is to make.
+# than the person has. Shells take no IFS from outside; RUSTC_WRAPPER is to cargo as CC to make.
 ASKED_FOR = {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK",
              "IFS", "RUSTC_WRAPPER"}
 
@@ -150,8 +151,8 @@ def _(t):
     plain = names_in(t.berm("run", "--", "/usr/bin/env", env=POISON).out)
     t.equal(POISON.keys() & plain, set(), "by default nothing of them")
     passed = names_in(t.berm("run", "--env-all", "--", "/usr/bin/env", env=POISON).out)
-    print(f"# {len(without)} variables handed on carelessly, {len(plain)} by berm, {len(passed)} with "
-          f"--env-all; of the poisonous ones that passes: {sorted(POISON.keys() & passed)}")
+    print(f"# {len(without)} variables handed on carelessly, {len(plain)} by berm, {len(passed)} "
+          f"with --env-all; of the poisonous ones that passes: {sorted(POISON.keys() & passed)}")
     t.equal(POISON.keys() & passed, ASKED_FOR)
     held = {one["name"] for one in record_of(t)["environment"]["held_back"]}
     t.true(POISON.keys() - passed <= held, POISON.keys() - passed - held)
@@ -182,7 +183,9 @@ def _(t):
     t.equal((done.out, done.status), (shown, 0), "without -- as well")
     t.equal(record_of(t)["report"]["command"], ["printf", "[%s]", *words])
     t.true(not (t.dir / "stolen.json").exists() and not (t.dir / "ran").exists(), "nothing ran")
-    t.equal(t.berm("run", "--", "--version").status, 127, "the word behind -- is the command")
+    done = t.berm("run", "--", "--version")
+    t.true(done.status in (126, 127), str(done))  # 126: PATH has a folder that is closed to us
+    t.contains(done.err, b"'--version'")
 
 
 @case("I5 arguments of a megabyte, and of bytes that JSON must escape")
@@ -220,7 +223,8 @@ def _(t):
 def _(t):
     t.berm("run", "--tasks", "77", "--", "true")
     limits = {one["name"]: one for one in record_of(t)["limits"]}
-    t.equal(set(limits), {"memory", "tasks", "timeout", "output", "grace", "sample", "host reserve"})
+    t.equal(set(limits),
+            {"memory", "tasks", "timeout", "output", "grace", "sample", "host reserve"})
     t.true(all(one["source"] for one in limits.values()), limits)
     t.equal((limits["tasks"]["value"], limits["tasks"]["source"]), (77, "--tasks"))
     t.equal(limits["timeout"]["value"], None, "no hidden limit of time")
@@ -229,8 +233,9 @@ def _(t):
 # Twenty ways in which a secret stands in a command line or an output.
 FORMS = (
     ["--token", "{}"], ["--token={}"], ["TOKEN={}"], ["--password", "{}"], ["--password={}"],
-    ["password: {}"], ["--api-key", "{}"], ["--apikey={}"], ["API_KEY={}"], ["--access-token", "{}"],
-    ["access_token={}"], ["--secret={}"], ["CLIENT_SECRET={}"], ["--auth", "{}"],
+    ["password: {}"], ["--api-key", "{}"], ["--apikey={}"], ["API_KEY={}"],
+    ["--access-token", "{}"], ["access_token={}"], ["--secret={}"], ["CLIENT_SECRET={}"],
+    ["--auth", "{}"],
     ["Authorization: Bearer {}"], ["Authorization: Basic {}"], ["Bearer {}"],
     ["https://user:{}@host/path"], ["postgres://u:{}@db:5432/x"], ["-H", "Authorization: token {}"],
 )
@@ -245,14 +250,15 @@ def _(t):
         script = t.dir / "payload"
         script.write_text('#!/bin/sh\nprintf "%s\\n" "$*"\nprintf "%s\\n" "$*" >&2\n')
         script.chmod(0o755)
-        done = t.berm("run", "--report", "r.json", "--json=j.json", "--label", f"form {number}", "--",
-                      "./payload", *words)
+        done = t.berm("run", "--report", "r.json", "--json=j.json", "--label", f"form {number}",
+                      "--", "./payload", *words)
         t.contains(done.out.decode(), secret)  # what the payload says is passed on as it is
         report_of(t.dir / "r.json")
         explained = t.berm("run", "--explain", "--json", "--", "./payload", *words)
         shown = t.berm("show", "last")
         own = b"\n".join(line for line in done.err.splitlines() if line.startswith(b"berm: "))
-        places = {"report": (t.dir / "r.json").read_bytes(), "json": (t.dir / "j.json").read_bytes(),
+        places = {"report": (t.dir / "r.json").read_bytes(),
+                  "json": (t.dir / "j.json").read_bytes(),
                   "summary": own, "show": shown.out, "explain": explained.out}
         for path in (t.state / "berm/runs").iterdir():
             places[path.name] = path.read_bytes()

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""Output that floods, dribbles, hides, lies or has nowhere to go: counted, passed on, never in the way."""
+"""Output that floods, dribbles, hides, lies or has nowhere to go: counted, passed on, and never in
+the way.
+"""
 
 import fcntl
 import os
@@ -41,7 +43,8 @@ def _(t):
 def _(t):
     for size, status in ((LIMIT, 0), (LIMIT + 1, 120)):
         for keep in ((), ("--keep-output",)):
-            done = t.berm("run", "--output-max", LIMIT, *keep, "--", "head", "-c", size, "/dev/zero")
+            done = t.berm("run", "--output-max", LIMIT, *keep, "--", "head", "-c", size,
+                          "/dev/zero")
             t.equal((done.status, len(done.out)), (status, LIMIT), done.err)
             if keep:
                 kept = record_of(t)["output"]["stdout"]
@@ -71,8 +74,8 @@ def _(t):
 def _(t):
     for name in ("one", "two"):
         (t.dir / name).write_bytes(os.urandom(5 << 20) + bytes(range(256)))
-    done = t.berm("run", "--quiet", "--keep-output", "--", "sh", "-c", "cat one & cat two >&2; wait",
-                  deadline_s=60)
+    done = t.berm("run", "--quiet", "--keep-output", "--", "sh", "-c",
+                  "cat one & cat two >&2; wait", deadline_s=60)
     t.equal(done.status, 0, done.err[-500:])
     one, two = (t.dir / "one").read_bytes(), (t.dir / "two").read_bytes()
     t.true(done.out == one and done.err == two, "byte for byte")
@@ -121,7 +124,7 @@ for piece in (padding + b" tok", b"en=SECR", b"ETVALUE1 ", b"https://user:SECRET
 """
 
 
-@case("O5 R59 a secret that came in two reads, or across the edge of the tail, is not in the report")
+@case("O5 R59 a secret that came in two reads, or across the edge of the tail, is in no report")
 def _(t):
     for padding in (0, 8190, 8170, 8100, 16384 - 8, 16384 - 40, 20000):
         (t.dir / "two-reads.py").write_text(TWO_READS)
@@ -165,7 +168,8 @@ def _(t):
     t.equal(done.out, b"y\n141\n", str(done))
     t.true(b"Broken pipe" not in done.err and b"FAILED" not in done.err, done.err)
     report = report_of(t.dir / "r.json")
-    t.equal((report["outcome"], report["termination"]["child_signal"]), ("command_failed", "SIGPIPE"))
+    t.equal((report["outcome"], report["termination"]["child_signal"]),
+            ("command_failed", "SIGPIPE"))
     t.equal(record_of(t)["output"]["stdout"]["pass_error"], "EPIPE")
 
 
@@ -217,8 +221,8 @@ def _(t):
         path = t.dir / "r.json"
         path.unlink(missing_ok=True)
         done = t.berm("run", "--report", path, "--keep-output", "--", "sh", "-c",
-                      "echo out; echo err >&2; read line; sleep 0.1; echo out; exit 3", preexec_fn=without(*numbers),
-                      close_fds=False)
+                      "echo out; echo err >&2; read line; sleep 0.1; echo out; exit 3",
+                      preexec_fn=without(*numbers), close_fds=False)
         t.equal(done.status, 3, f"{numbers}: {done}")
         report = report_of(path)
         t.equal((report["output"]["stdout_tail"], report["output"]["stderr_tail"]),

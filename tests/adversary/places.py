@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""Places that are full, gone, forbidden, somebody else's or contested: folders, files, descriptors."""
+"""Places that are full, gone, forbidden, somebody else's or contested: folders, files and
+descriptors.
+"""
 
 import json
 import os
@@ -23,13 +25,13 @@ def own_mounts(t, script, *arguments, **how):
     """Run a shell script as root in a mount namespace of its own; BERM is "$0"."""
     if os.geteuid() != 0:
         t.skip("only root may mount everywhere")
-    return t.run("unshare", "--mount", "--propagation", "private", "sh", "-euc", script, berm_path(),
-                 *arguments, **how)
+    return t.run("unshare", "--mount", "--propagation", "private", "sh", "-euc", script,
+                 berm_path(), *arguments, **how)
 
 
 def check_fallback(t, said):
-    """The complete report in the system's temporary folder that stands in for the one that could not
-    be written; it is named, checked and removed."""
+    """The complete report in the system's temporary folder that stands in for the one that could
+    not be written: it is named, checked and removed."""
     names = re.findall(rb"^berm: report (/(?:var/)?tmp/berm-report-\S+\.json)$", said, re.M)
     t.equal(len(names), 1, said)
     path = Path(names[0].decode())
@@ -49,7 +51,7 @@ exec "$0" run --report out/r.json -- touch ran
 """
 
 
-@case("D7 a full report folder: nothing is run, a complete report lies in the temporary folder (RP-4)")
+@case("D7 RP-4 a full report folder: nothing is run, a complete report lies in /tmp")
 def _(t):
     done = own_mounts(t, FULL)
     t.equal(done.status, 125, str(done))
@@ -92,7 +94,7 @@ mkdir -p state; mount -t tmpfs -o size=64k tmpfs state
 """
 
 
-@case("a state folder that is full or read-only: with --report the run goes on, without it does not")
+@case("a state folder that is full or read-only: only with --report the run goes on")
 def _(t):
     for prepare in ("dd if=/dev/zero of=state/filler bs=4k 2>/dev/null || :",
                     "mount -o remount,ro state"):
@@ -105,7 +107,7 @@ def _(t):
         check_fallback(t, done.err)
 
 
-@case("D9 a report path that is a link, a dangling link or a hard link: replaced, the target untouched")
+@case("D9 a report path that is a link, dangling or hard: replaced, the target untouched")
 def _(t):
     for number, make in enumerate((lambda p: p.symlink_to(t.dir / "target"),
                                    lambda p: p.symlink_to(t.dir / "nowhere"),
@@ -192,8 +194,8 @@ def _(t):
 
 @case("D11 more processes than descriptors: all are found and ended")
 def _(t):
-    found = under_berm(t, "sh", "-c", "for i in $(seq 80); do (trap '' TERM; exec sleep 100) & done; "
-                       "echo ready; wait", stop=SIGTERM, preexec_fn=limit_files(48))
+    found = under_berm(t, "sh", "-c", "for i in $(seq 80); do (trap '' TERM; exec sleep 100) & "
+                       "done; echo ready; wait", stop=SIGTERM, preexec_fn=limit_files(48))
     seen = {one["pid"] for one in found["report"]["descendants"]}
     t.true(len(seen) > 80, f"{len(seen)} were seen")
 
@@ -233,8 +235,8 @@ def _(t):
 def _(t):
     before = set(os.listdir("/proc/self/fd"))
     count = 200
-    script = (f"i=0; while [ $i -lt {count} ]; do \"$0\" run --quiet --report r.json -- true || exit; "
-              "i=$((i+1)); done")
+    script = (f"i=0; while [ $i -lt {count} ]; do "
+              "\"$0\" run --quiet --report r.json -- true || exit; i=$((i+1)); done")
     done = t.run("sh", "-c", script, berm_path(), deadline_s=150)
     t.equal((done.status, done.err), (0, b""), str(done))
     t.equal(set(os.listdir("/proc/self/fd")), before)
@@ -262,7 +264,7 @@ def _(t):
             if status == 125:
                 check_fallback(t, said)
         leftovers = [p.name for p in t.dir.iterdir()
-                     if p.name not in ("home", "state") and not p.name.startswith(("r", "berm-report"))]
+                     if p.name not in ("home", "state") and not p.name.startswith("r")]
         t.equal(leftovers, [])
     print(f"# {ROUNDS} rounds: {won['both']} one after the other, {won['one']} with a loser")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Signals to berm, keys at its terminal: the payload ends, the caller can tell, nothing is left set."""
+"""Signals to berm and keys at its terminal: the payload ends, the caller can tell."""
 
 import os
 import resource
@@ -76,7 +76,8 @@ def _(t):
 
 @case("the payload is in a session of its own: Ctrl-C reaches it through berm alone")
 def _(t):
-    script = "trap 'echo hit by INT' INT; trap 'echo told; exit 0' TERM; echo ready; sleep 100 & wait"
+    script = ("trap 'echo hit by INT' INT; trap 'echo told; exit 0' TERM; echo ready; "
+              "sleep 100 & wait")
     terminal = Terminal(t, berm_path(), "run", "--", "sh", "-c", script)
     terminal.wait_for(rb"ready")
     terminal.press(CTRL_C)
@@ -89,9 +90,9 @@ def _(t):
 def _(t):
     def ignore():
         signal.signal(SIGHUP, signal.SIG_IGN)
-    child = t.start_berm("run", "--stdin", "inherit", "--", "sh", "-c", "echo ready; read x; echo $x",
-                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         preexec_fn=ignore)
+    child = t.start_berm("run", "--stdin", "inherit", "--", "sh", "-c",
+                         "echo ready; read x; echo $x", stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=ignore)
     t.equal(child.stdout.readline(), b"ready\n")
     child.send_signal(SIGHUP)
     out, err = child.communicate(b"still here\n", timeout=30)

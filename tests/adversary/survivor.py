@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A process that berm may not signal: a set-uid program that the payload of an ordinary user started.
-It cannot be ended; so it must be named, and nothing may be called a success.
+"""A process that berm may not signal: a set-uid program that an ordinary user's payload started. It
+cannot be ended; so it must be named, and nothing may be called a success.
 """
 
 import os
@@ -20,7 +20,7 @@ NOBODY = 65534
 
 
 def as_nobody(t):
-    """berm and the attack where nobody may execute them, and one that becomes root when executed."""
+    """berm and the attack where nobody may execute them, and one that becomes root by that."""
     if os.geteuid() != 0:
         t.skip("only root can make a set-uid root program")
     if os.statvfs(t.dir).f_flag & os.ST_NOSUID:
@@ -73,8 +73,9 @@ class Kept:
 def survive(t, berm, report, *command, stop=False):
     """(berm's Popen after its end, its words, the survivor's pid)"""
     with Kept() as kept:
-        child = t.start(*berm, "run", "--grace-ms", 50, "--report", report, "--stdin", "inherit", "--",
-                        *command, stdin=kept.theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=t.dir)
+        child = t.start(*berm, "run", "--grace-ms", 50, "--report", report, "--stdin", "inherit",
+                        "--", *command, stdin=kept.theirs, stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE)
         os.close(kept.theirs)
         pid = int(child.stdout.readline().split()[1])
         kept.watch(pid)

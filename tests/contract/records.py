@@ -19,7 +19,8 @@ SH = ["sh", "-c"]
 # (exit status, outcome, reason, limit, child exit code, options and command)
 WAYS = [
     (0, "success", "completed", None, 0, ["true"]),
-    (0, "success", "completed", None, 0, ["--grace-ms", "20", *SH, "(trap '' TERM; sleep 100) & exit 0"]),
+    (0, "success", "completed", None, 0,
+     ["--grace-ms", "20", *SH, "(trap '' TERM; sleep 100) & exit 0"]),
     (7, "command_failed", "command_failed", None, 7, [*SH, "exit 7"]),
     (255, "command_failed", "command_failed", None, 255, [*SH, "exit 255"]),
     (139, "command_failed", "command_failed", None, 139, [*SH, "kill -SEGV $$"]),
@@ -109,8 +110,9 @@ def _(t):
 
 @case("--label, --env and --keep-output stand in the record; values of variables do not")
 def _(t):
-    t.berm("run", "--json=record.json", "--label", "nightly \u00e9", "--env", "GREETING=hello-value",
-           "--keep-output", "--", *SH, "printf out; printf err >&2")
+    t.berm("run", "--json=record.json", "--label", "nightly \u00e9",
+           "--env", "GREETING=hello-value", "--keep-output", "--", *SH,
+           "printf out; printf err >&2")
     record = json.loads((t.dir / "record.json").read_text())
     t.equal(record["label"], "nightly \u00e9")
     t.contains(record["environment"]["passed"], "GREETING")
@@ -121,8 +123,8 @@ def _(t):
     t.contains(t.berm("show", "last").out.decode(), "nightly")
 
 
-GUARANTEES = ("filesystem writable-roots network descendants memory pids swap temp-bytes temp-inodes "
-              "control-sockets syscalls").split()
+GUARANTEES = ("filesystem writable-roots network descendants memory pids swap temp-bytes "
+              "temp-inodes control-sockets syscalls").split()
 
 
 @case("--require NAME refuses with the guarantee, what was seen and what helps; nothing is run")
@@ -165,10 +167,10 @@ def _(t):
 # The face of berm as it was designed, as far as it exists: what each page of help must name.
 FACE = {
     ("help",): "run show envelope validate-report gc",
-    ("run", "--help"): "--memory --tasks --timeout --output-max --memory-mib --pids --timeout-ms --require "
-                       "managed --stdin null inherit FILE --cwd --env --env-all --report --keep-output "
-                       "--label --json --quiet --explain --exit-mode outcome bisect none 120 124 121 125 "
-                       "126 127 128+n",
+    ("run", "--help"): "--memory --tasks --timeout --output-max --memory-mib --pids --timeout-ms "
+                       "--require managed --stdin null inherit FILE --cwd --env --env-all "
+                       "--report --keep-output --label --json --quiet --explain --exit-mode "
+                       "outcome bisect none 120 124 121 125 126 127 128+n",
     ("show", "--help"): "ID FILE last --json",
     ("gc", "--help"): "--state --dry-run",
     ("validate-report", "--help"): "--file --json",

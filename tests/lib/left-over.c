@@ -3,10 +3,10 @@
  *   left-over [-s SIGNAL [-w MS]] FILE COMMAND [ARG...]
  *
  * COMMAND is started and waited for, nothing more. A line of its output that begins with "ready" is
- * waited for first when -s is given; then COMMAND (it alone) gets SIGNAL. As soon as COMMAND is gone,
- * the kernel is asked whether there is still a child: this program is a subreaper, so whatever
- * COMMAND started and did not end has become one. A COMMAND that has not ended MS after its signal
- * is left over itself. FILE gets one JSON object:
+ * waited for first when -s is given; then COMMAND (it alone) gets SIGNAL. As soon as COMMAND has
+ * gone, the kernel is asked whether there is still a child: this program is a subreaper, so that
+ * whatever COMMAND started and did not end has become one. A COMMAND that has not ended MS after its
+ * signal is left over itself. FILE gets one JSON object:
  *
  *   status signal   how COMMAND ended (-1 each: it had to be killed)
  *   left            names of what lived on, as far as they could be read: at least one when any did
