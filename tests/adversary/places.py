@@ -337,7 +337,7 @@ def _(t):
     t.wait_until(lambda: not Path(f"/proc/{payload}/stat").exists()
                  or Path(f"/proc/{payload}/stat").read_text().rpartition(")")[2].split()[0] == "Z",
                  "the first process to die with berm")
-    shown = t.berm("show", "last")
+    shown = t.berm("show", report["run_id"])
     t.contains(shown.out, b"UNFINISHED")
     child = t.start_berm("run", "--", ATTACK, "memory", 64, stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL)
