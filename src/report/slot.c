@@ -154,12 +154,18 @@ static int clear(struct slot *slot, const char *run_id, struct err *err)
 static int put(struct slot *slot, struct bfs_stage *stage, struct err *err)
 {
     struct bfs_facts facts;
-    if (bfs_facts_of(bfs_stage_fd(stage), &facts, err) < 0 ||
-        bfs_stage_replace(stage, slot->name, err) < 0) {
+    if (bfs_facts_of(bfs_stage_fd(stage), &facts, err) < 0) {
         return -1;
     }
-    slot->mine = facts;
-    return 0;
+    int result = bfs_stage_replace(stage, slot->name, err);
+    /* A failed last sync leaves the new file there: it is this run's all the same. */
+    struct bfs_facts there;
+    struct err ignored = {0};
+    if (result == 0 || (bfs_stat(&slot->parent, slot->name, &there, &ignored) == 0 &&
+                        bfs_facts_same_inode(&there, &facts))) {
+        slot->mine = facts;
+    }
+    return result;
 }
 
 static int take_name(struct slot *slot, const char *run_id, struct span provisional,
