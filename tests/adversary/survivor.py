@@ -20,7 +20,11 @@ NOBODY = 65534
 
 
 def as_nobody(t):
-    """berm and the attack where nobody may execute them, and one that becomes root by that."""
+    """berm and the attack where nobody may execute them, one that becomes root by that, and where
+    reports may be put. UNTOUCHABLE names one that is ready for the ordinary user that we are."""
+    ready = os.environ.get("UNTOUCHABLE")
+    if ready:
+        return (berm_path(),), ATTACK, ready, t.dir
     if os.geteuid() != 0:
         t.skip("only root can make a set-uid root program")
     if os.statvfs(t.dir).f_flag & os.ST_NOSUID:
@@ -41,14 +45,15 @@ def as_nobody(t):
     t.state = theirs / "state"
     t.env |= {"HOME": str(theirs), "XDG_STATE_HOME": str(t.state), "TMPDIR": str(theirs)}
     berm = "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", t.dir / "berm"
-    return berm, guarded / "untouchable", theirs
+    return berm, t.dir / "attack", guarded / "untouchable", theirs
 
 
 class Kept:
-    """Standard input of the survivor and its pidfd; both are ours, so it is ended in any case."""
+    """Standard input of the survivor, whose end ends it, and its pidfd, through which root can."""
 
     def __init__(self):
-        self.theirs, self.ours = os.pipe()
+        self.theirs, ours = os.pipe()
+        self.ours = open(ours, "wb")
         self.pidfd = None
 
     def __enter__(self):
@@ -58,14 +63,15 @@ class Kept:
         self.pidfd = os.pidfd_open(pid)
 
     def end(self):
-        signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+        self.ours.close()
+        os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED)  # our child by now: we are a subreaper
 
     def __exit__(self, *_):
-        os.close(self.ours)
+        self.ours.close()
         if self.pidfd is not None:
             try:
-                self.end()
-            except ProcessLookupError:
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
                 pass
             os.close(self.pidfd)
 
@@ -85,7 +91,6 @@ def survive(t, berm, report, *command, stop=False):
         lives = Path(f"/proc/{pid}/stat").exists()
         status = Path(f"/proc/{pid}/status").read_text() if lives else ""
         kept.end()
-        os.waitid(os.P_PIDFD, kept.pidfd, os.WEXITED)  # it has become our child: we are a subreaper
         t.true(lives, "it survived berm, as it must for this proof")
         t.contains(status, "Uid:\t0\t0\t0\t0")
     return child, said.decode(), pid
@@ -94,8 +99,8 @@ def survive(t, berm, report, *command, stop=False):
 @case("T3 a set-uid survivor: cleanup_incomplete, pid and name told, exit 125, never success",
       deadline_s=120)
 def _(t):
-    berm, untouchable, theirs = as_nobody(t)
-    child, said, pid = survive(t, berm, theirs / "r.json", t.dir / "attack", "leave-untouchable",
+    berm, attack, untouchable, theirs = as_nobody(t)
+    child, said, pid = survive(t, berm, theirs / "r.json", attack, "leave-untouchable",
                                untouchable)
     t.equal(child.returncode, 125, said)
     report = report_of(theirs / "r.json")
@@ -118,8 +123,8 @@ def _(t):
 @case("T3 a set-uid survivor when berm is told to stop: no success, and the caller hears both",
       deadline_s=120)
 def _(t):
-    berm, untouchable, theirs = as_nobody(t)
-    child, said, pid = survive(t, berm, theirs / "r.json", t.dir / "attack", "keep-untouchable",
+    berm, attack, untouchable, theirs = as_nobody(t)
+    child, said, pid = survive(t, berm, theirs / "r.json", attack, "keep-untouchable",
                                untouchable, stop=True)
     report = report_of(theirs / "r.json")
     t.equal(report["outcome"], "internal_error")
