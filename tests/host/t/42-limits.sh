@@ -1,0 +1,4 @@
+#!/bin/bash
+# Time limits that a payload does not heed.
+# run as: user
+exec ./adversary/deadlines.py 'X1 ' 'R36 '
