@@ -26,7 +26,7 @@ static bool take_private_key(struct scan *scan)
 static bool take_token(struct scan *scan)
 {
     size_t length = redact_token(scan_rest(scan, scan->at));
-    scan_hide(scan, scan->at + length);
+    scan_hide(scan, scan_end_with_key(scan, scan->at, scan->at + length));
     return length > 0;
 }
 
@@ -60,7 +60,7 @@ static bool take_bearer(struct scan *scan)
         return false;
     }
     scan_pass(scan, start);
-    scan_hide(scan, end);
+    scan_hide(scan, scan_end_with_key(scan, start, end));
     return true;
 }
 
@@ -86,7 +86,7 @@ static bool take_basic(struct scan *scan)
         return false;
     }
     scan_pass(scan, start);
-    scan_hide(scan, end);
+    scan_hide(scan, scan_end_with_key(scan, start, end));
     return true;
 }
 
@@ -143,7 +143,7 @@ static bool take_element(struct scan *scan)
 }
 
 /* Behind `--token`: blanks; or, in a list of arguments, `", "`. 0: no value. */
-static size_t find_argument(const struct scan *scan)
+static size_t find_argument(struct scan *scan)
 {
     size_t at = scan->run_end;
     if (scan_is_quote(scan_byte(scan, at))) {
@@ -152,7 +152,8 @@ static size_t find_argument(const struct scan *scan)
     }
     size_t value = scan_skip_blanks(scan, at);
     bool apart = value > scan->run_end;
-    bool another_flag = scan_byte(scan, value) == '-' && scan_byte(scan, value + 1) == '-';
+    bool another_flag = scan_byte(scan, value) == '-' && scan_byte(scan, value + 1) == '-' &&
+                        redact_private_key(scan_rest(scan, value), &scan->no_end) == 0;
     return apart && !another_flag ? value : 0;
 }
 
@@ -170,14 +171,20 @@ static bool take_flag(struct scan *scan)
     return true;
 }
 
-static bool has_colon(const struct scan *scan, size_t at)
+static bool is_redacted(struct span text)
 {
-    for (; !scan_ends_value(scan, at, REACH_WORD); at++) {
-        if (scan_byte(scan, at) == ':') {
-            return true;
-        }
+    return memmem(text.p, text.n, REDACTED, sizeof REDACTED - 1) != NULL;
+}
+
+/* A word in which something was hidden may have been two words before: it is left as it is. */
+static bool is_login(const struct scan *scan, size_t at)
+{
+    size_t end = at;
+    while (!scan_ends_value(scan, end, REACH_WORD)) {
+        end++;
     }
-    return false;
+    struct span word = span_of(scan->text.p + at, end - at);
+    return memchr(word.p, ':', word.n) != NULL && !is_redacted(word);
 }
 
 static bool take_program_flag(struct scan *scan)
@@ -193,7 +200,7 @@ static bool take_program_flag(struct scan *scan)
     if (form == FLAG_SEPARATE) {
         value = scan_skip_blanks(scan, value);
     }
-    if (needs_colon && !has_colon(scan, value)) {
+    if (needs_colon && !is_login(scan, value)) {
         return false;
     }
     scan_pass(scan, value);
@@ -228,11 +235,6 @@ static bool take_netrc(struct scan *scan)
     return true;
 }
 
-static bool is_redacted(struct span text)
-{
-    return memmem(text.p, text.n, REDACTED, sizeof REDACTED - 1) != NULL;
-}
-
 static bool is_letter(char c)
 {
     return redact_is_alnum(c) && !(c >= '0' && c <= '9');
@@ -241,7 +243,7 @@ static bool is_letter(char c)
 /* `user:password@host`, without a scheme. `image:1.2@sha256:...` is none. */
 static bool take_login(struct scan *scan)
 {
-    if (scan_byte(scan, scan->run_end) != ':') {
+    if (scan_byte(scan, scan->run_end) != ':' || scan_byte(scan, scan->at) == '-') {
         return false;
     }
     size_t at = scan->run_end + 1;
@@ -365,10 +367,11 @@ static bool can_begin(struct scan *scan, enum where where)
     }
 }
 
-/* The scheme of an URL calls nothing. */
+/* A word of its own calls a program; the scheme of an URL does not. */
 static void note_program(struct scan *scan)
 {
-    if (scan_byte(scan, scan->run_end) != ':') {
+    char next = scan_byte(scan, scan->run_end);
+    if (redact_is_space(next) || scan_is_quote(next)) {
         scan->programs |= redact_programs(name_of(scan));
     }
 }

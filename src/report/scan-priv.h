@@ -33,6 +33,9 @@ void scan_pass_byte(struct scan *scan);
 void scan_pass(struct scan *scan, size_t end);
 void scan_hide(struct scan *scan, size_t end);
 
+/* The offset behind a private key block that begins in [at, end), or end. */
+size_t scan_end_with_key(struct scan *scan, size_t at, size_t end);
+
 enum reach {
     REACH_WORD,    /* to a blank */
     REACH_LINE,    /* to the end of the line */

@@ -89,8 +89,7 @@ size_t scan_skip_blanks(const struct scan *scan, size_t at)
     return at;
 }
 
-/* The offset behind a private key block that begins in [at, end), or end. */
-static size_t end_with_key(struct scan *scan, size_t at, size_t end)
+size_t scan_end_with_key(struct scan *scan, size_t at, size_t end)
 {
     while (at < end) {
         const char *dash = memchr(scan->text.p + at, '-', end - at);
@@ -147,7 +146,7 @@ static size_t bare_end(struct scan *scan, size_t at, enum reach reach)
         while (!scan_ends_value(scan, end, reach)) {
             end++;
         }
-        size_t extended = end_with_key(scan, at, end);
+        size_t extended = scan_end_with_key(scan, at, end);
         if (extended == end) {
             return end;
         }
@@ -174,7 +173,7 @@ static size_t quoted_end(struct scan *scan, size_t at, char quote, size_t openin
                 break;
             }
         }
-        size_t extended = end_with_key(scan, at, end);
+        size_t extended = scan_end_with_key(scan, at, end);
         if (extended == end) {
             return end;
         }
