@@ -18,6 +18,7 @@ enum {
     ENTRIES_MAXIMUM = 100000,
     NEW_ID_TRIES = 64,
     CANDIDATES_SHOWN = 8,
+    RUNS_IN_A_TICK = 16,
 };
 
 /* No letter that is read as another: i, l, o, u are left out. */
@@ -197,6 +198,52 @@ static void note_file(struct entry *entry, const char *name, const struct bfs_fa
     }
 }
 
+static json_t *read_json(const struct archive *archive, const char *id, struct err *err)
+{
+    const struct bfs_rule rule = {.maximum_bytes = RECORD_MAXIMUM_BYTES, .allow_links = true};
+    with_string name = record_name(id);
+    with_buf text = buf_new(RECORD_MAXIMUM_BYTES);
+    if (bfs_read(&archive->dir, name, &rule, &text, NULL, err) < 0) {
+        return NULL;
+    }
+    return json_read(buf_span(&text), &json_budget_report, err);
+}
+
+static char *started_at(const struct archive *archive, const struct entry *entry)
+{
+    struct err ignored = {0};
+    with_json json = entry->has_record ? read_json(archive, entry->id, &ignored) : NULL;
+    const char *text = json_string_value(json_object_get(json, "started_at"));
+    return memory_copy_string(text ? text : "");
+}
+
+/* The time of a file has the grain of a kernel's tick, and two runs can end in one: the one that
+ * started last is the last. */
+static void put_latest_first(const struct archive *archive, struct entries *entries)
+{
+    struct entry *list = entries->list;
+    if (entries->count < 2 || list[1].newest_ns != list[0].newest_ns) {
+        return;
+    }
+    size_t best = 0;
+    with_string best_start = started_at(archive, &list[0]);
+    for (size_t i = 1; i < entries->count && i < RUNS_IN_A_TICK; i++) {
+        if (list[i].newest_ns != list[0].newest_ns) {
+            break;
+        }
+        with_string start = started_at(archive, &list[i]);
+        if (strcmp(start, best_start) > 0) {
+            memory_free(best_start);
+            best_start = start;
+            start = NULL;
+            best = i;
+        }
+    }
+    struct entry latest = list[best];
+    list[best] = list[0];
+    list[0] = latest;
+}
+
 /* Names come sorted, so the files of a run stand together. A file that goes away meanwhile (another
  * berm prunes) is not there. */
 static int read_entries(const struct archive *archive, struct entries *ret_entries, struct err *err)
@@ -225,6 +272,7 @@ static int read_entries(const struct archive *archive, struct entries *ret_entri
     if (entries.count > 1) {
         qsort(entries.list, entries.count, sizeof *entries.list, newest_first);
     }
+    put_latest_first(archive, &entries);
     *ret_entries = entries;
     entries = (struct entries){0};
     return 0;
@@ -284,17 +332,6 @@ int archive_find(struct archive *archive, const char *text, char id[RUN_ID_SIZE]
                        archive->dir.path);
     }
     return matches.count == 1 ? take_id(matches.strings[0], id) : ambiguous(text, &matches, err);
-}
-
-static json_t *read_json(const struct archive *archive, const char *id, struct err *err)
-{
-    const struct bfs_rule rule = {.maximum_bytes = RECORD_MAXIMUM_BYTES, .allow_links = true};
-    with_string name = record_name(id);
-    with_buf text = buf_new(RECORD_MAXIMUM_BYTES);
-    if (bfs_read(&archive->dir, name, &rule, &text, NULL, err) < 0) {
-        return NULL;
-    }
-    return json_read(buf_span(&text), &json_budget_report, err);
 }
 
 json_t *archive_read(struct archive *archive, const char *id, struct err *err)

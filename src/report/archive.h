@@ -13,8 +13,9 @@
  *   archive_prune(archive, &pruned, err)    the newest 500 records and at most 256 MiB stay
  *
  * Errors       ERR_NOT_FOUND, ERR_CONFLICT (ambiguous: the candidates are named), ERR_CORRUPT
- * Limitations  "newest" is by the file's modification time; a record of a run that is still alive is
- *              never pruned.
+ * Limitations  "newest" is by the file's modification time; of runs that ended in one tick of the
+ *              kernel's clock, the last is the one that started last. A record of a run that is still
+ *              alive is never pruned.
  */
 #pragma once
 

@@ -163,6 +163,20 @@ static void finding_a_run(void **state)
     assert_string_equal(ids.strings[2], "k7f3aa");
 }
 
+/* Two runs that end within one tick of the kernel's clock. */
+static void the_last_of_a_tick(void **state)
+{
+    struct err err = {0};
+    char id[RUN_ID_SIZE];
+    with_archive archive = open_in(*state);
+    write_record(archive, "aaaaaa", 0, "{\"started_at\":\"2026-11-29T15:54:11.120Z\"}");
+    write_record(archive, "bbbbbb", 0, "{\"started_at\":\"2026-11-29T15:54:11.123Z\"}");
+    write_record(archive, "cccccc", 0, "damaged");
+    write_record(archive, "dddddd", 5, "{\"started_at\":\"2027-11-29T15:54:11.123Z\"}");
+    assert_ok(archive_find(archive, "last", id, &err));
+    assert_string_equal(id, "bbbbbb");
+}
+
 static void damaged_records_are_said_to_be(void **state)
 {
     struct err err = {0};
@@ -261,13 +275,10 @@ static void a_live_run_is_never_pruned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        place_test(the_state_folder),
-        place_test(ids_are_new),
-        place_test(kept_files_are_new),
-        place_test(finding_a_run),
-        place_test(damaged_records_are_said_to_be),
-        place_test(pruning_keeps_the_newest),
-        place_test(pruning_keeps_the_bytes),
+        place_test(the_state_folder),           place_test(ids_are_new),
+        place_test(kept_files_are_new),         place_test(finding_a_run),
+        place_test(the_last_of_a_tick),         place_test(damaged_records_are_said_to_be),
+        place_test(pruning_keeps_the_newest),   place_test(pruning_keeps_the_bytes),
         place_test(a_live_run_is_never_pruned),
     };
     return cmocka_run_group_tests_name("report/archive", tests, NULL, NULL);
