@@ -54,6 +54,13 @@ int os_pidfd_signal(int pidfd, int signal)
     return (int)OS_CALL(pidfd_send_signal, syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0));
 }
 
+int os_pidfd_signal_group(int pidfd, int signal)
+{
+    enum { PROCESS_GROUP = 4 }; /* PIDFD_SIGNAL_PROCESS_GROUP of newer headers */
+    return (int)OS_CALL(pidfd_send_signal,
+                        syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, PROCESS_GROUP));
+}
+
 int os_waitid(int id_type, int id, siginfo_t *ret_info, int options, struct rusage *usage)
 {
     *ret_info = (siginfo_t){0};

@@ -24,6 +24,8 @@
 pid_t os_clone_child(struct fd *ret_pidfd) must_check;
 int os_pidfd_open(pid_t pid) must_check;
 int os_pidfd_signal(int pidfd, int signal) must_check;
+/* To the whole process group that the pidfd's process leads or led; -EINVAL before Linux 6.9. */
+int os_pidfd_signal_group(int pidfd, int signal) must_check;
 /* id_type P_PIDFD or P_ALL. *ret_info has si_pid 0 when nothing was there (WNOHANG). usage may be
  * NULL; the kernel fills it with the resources of the child that was reaped. */
 int os_waitid(int id_type, int id, siginfo_t *ret_info, int options,

@@ -4,7 +4,8 @@
  *
  *   supervise.c   supervise_run(): prepare, create, release, run the loop, conclude
  *   loop.c        waits and dispatches; decides nothing
- *   decide.c      what an event means for the ending; feeds the stop table, performs its actions
+ *   decide.c      what an event means for the ending; feeds the stop table
+ *   terminate.c   the table's actions that end processes; chase.c for those that are too quick
  *   observe.c     one look at the tree: samples, peaks, limits that are sampled
  *
  * Rule of endings: what was seen first wins and stays, with one exception. The output limit and the
@@ -76,6 +77,11 @@ void decide_stop_tree(struct broker *broker, int signal); /* SIGSTOP or SIGCONT 
 void decide_kill(struct broker *broker);
 void decide_give_up(struct broker *broker);
 bool decide_is_over(const struct broker *broker);
+
+/* terminate.c */
+void terminate_ask(struct broker *broker);   /* SIGTERM, then SIGCONT, to all; the grace begins */
+void terminate_kill(struct broker *broker);  /* SIGKILL to all; the budget begins */
+void terminate_again(struct broker *broker); /* and whoever has come since, in every turn */
 
 /* observe.c */
 void observe_look(struct broker *broker); /* sample now, plan the next look */

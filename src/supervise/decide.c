@@ -1,17 +1,14 @@
-/* What events mean for the ending, and the actions that the stop table asks for. */
+/* What events mean for the ending; the stop table is fed here. */
 #include "broker-priv.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
+#include "event.h"
 #include "process.h"
 
-enum {
-    STOP_PASSES = 16, /* SIGSTOP until a pass finds nothing new, at most so often */
-    ROUND_MS = 10,    /* between two rounds of SIGKILL */
-    DRAIN_AFTER_DEADLINE_MS = 1000,
-};
+enum { DRAIN_AFTER_DEADLINE_MS = 1000 };
 
 static const struct {
     int signal;
@@ -27,83 +24,6 @@ static const char *interrupt_name(int signal)
         }
     }
     return "cancelled";
-}
-
-static void note_signal(struct supervise_ending *ending, int signal)
-{
-    for (int i = 0; i < ending->stop_signal_count; i++) {
-        if (ending->stop_signals[i] == signal) {
-            return;
-        }
-    }
-    if (ending->stop_signal_count < STOP_SIGNAL_COUNT) {
-        ending->stop_signals[ending->stop_signal_count++] = signal;
-    }
-}
-
-/* Once, when the first signal to end the tree is about to be sent. */
-static void note_before_stop(struct broker *broker)
-{
-    if (broker->ending->stop_signal_count > 0) {
-        return;
-    }
-    for (int i = 0; i < broker->tree.member_limit; i++) {
-        const struct member *member = &broker->tree.members[i];
-        if (member_alive(member) && member->record >= 0) {
-            broker->ending->descendants[member->record].before_stop = true;
-        }
-    }
-    if (broker->own_end) {
-        broker->ending->stragglers = tree_count_alive(&broker->tree) + broker->tree.extra.processes;
-    }
-}
-
-static void look(struct broker *broker)
-{
-    /* A pass that fails leaves what was known; the signals go out all the same. */
-    (void)!tree_look(&broker->tree, broker_elapsed_ms(broker));
-}
-
-static void terminate(struct broker *broker)
-{
-    look(broker);
-    note_before_stop(broker);
-    if (tree_signal_all(&broker->tree, SIGTERM) > 0) {
-        note_signal(broker->ending, SIGTERM);
-    }
-    /* A stopped process takes its SIGTERM only when it goes on (T5). */
-    if (tree_signal_all(&broker->tree, SIGCONT) > 0) {
-        note_signal(broker->ending, SIGCONT);
-    }
-    broker->grace_until_ns = broker_now(broker) + broker->request->limits.grace_ns;
-}
-
-/* Everybody is stopped before anybody is killed, so that nobody can fork on while we list (T4). */
-static void kill_round(struct broker *broker)
-{
-    struct tree *tree = &broker->tree;
-    int alive = 0;
-    for (int pass = 0; pass < STOP_PASSES; pass++) {
-        look(broker);
-        note_before_stop(broker);
-        if (tree_stop_new(tree) > 0) {
-            note_signal(broker->ending, SIGSTOP);
-        } else if (pass > 0) {
-            break;
-        }
-    }
-    alive = tree_count_alive(tree);
-    int reached = tree_signal_all(tree, SIGKILL);
-    if (!broker->reaper.leader_gone && fd_is_open(&broker->spawn.pidfd)) {
-        reached += os_pidfd_signal(fd_num(&broker->spawn.pidfd), SIGKILL) == 0;
-    }
-    if (reached > 0) {
-        note_signal(broker->ending, SIGKILL);
-    }
-    if (alive == 0) {
-        tree_forget(tree); /* a child is left and nobody was found: read everybody again */
-    }
-    broker->round_at_ns = broker_now(broker) + ROUND_MS * NS_PER_MS;
 }
 
 /* How long a slow reader onward is waited for, once the tree is no more. */
@@ -141,7 +61,7 @@ static void name_survivor(struct supervise_ending *ending, const struct proc_sta
 static void name_survivors(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
-    look(broker);
+    (void)!tree_look(&broker->tree, broker_elapsed_ms(broker)); /* else by what was known */
     ending->survivor_count = 0;
     for (int i = 0; i < broker->tree.member_limit; i++) {
         const struct member *member = &broker->tree.members[i];
@@ -168,11 +88,10 @@ static void feed(struct broker *broker, enum stop_event event)
     broker->state = step.next;
     switch (step.action) {
     case ACTION_TERMINATE:
-        terminate(broker);
+        terminate_ask(broker);
         break;
     case ACTION_KILL:
-        broker->kill_until_ns = broker_now(broker) + broker->request->limits.kill_budget_ns;
-        kill_round(broker);
+        terminate_kill(broker);
         break;
     case ACTION_GIVE_UP:
         name_survivors(broker);
@@ -286,7 +205,11 @@ static void leader_ended(struct broker *broker)
         /* The pipe closed without a word because the gate died, not because it executed. */
         ending->launched = false;
         if (!broker->decided) {
-            decide_failure(broker, ECHILD, "the first process ended before it executed anything");
+            struct err failure = {0};
+            (void)err_set(&failure, ERR_INTERNAL,
+                          "the first process ended before it executed the payload (signal %d)",
+                          broker->reaper.exit_signal);
+            decide_broken(broker, &failure);
         }
     }
     bool signalled = broker->reaper.exit_signal != 0;
@@ -297,16 +220,17 @@ static void leader_ended(struct broker *broker)
         ending->exit_code = broker->reaper.exit_code;
         ending->exit_signal = broker->reaper.exit_signal;
     }
-    fd_close(&broker->spawn.pidfd); /* and epoll forgets it */
+    if (fd_is_open(&broker->spawn.pidfd)) { /* and stays: it still names the group that it led */
+        (void)!os_epoll_remove(fd_num(&broker->epoll), fd_num(&broker->spawn.pidfd));
+    }
 }
 
 void decide_reap(struct broker *broker)
 {
     int result = 0;
-    bool was_there = !broker->reaper.leader_gone;
     const struct proof_tree_empty *proof =
         proof_reap(&broker->reaper, broker_elapsed_ms(broker), &result);
-    bool leader_went = was_there && broker->reaper.leader_gone;
+    bool leader_went = broker->reaper.leader_gone && broker->ending->exited_ns == 0;
     if (leader_went) {
         leader_ended(broker);
     }
@@ -353,8 +277,8 @@ void decide_deadlines(struct broker *broker)
     case STOP_KILLING:
         if (now_ns >= broker->kill_until_ns) {
             feed(broker, EVENT_BUDGET_OVER);
-        } else if (now_ns >= broker->round_at_ns) {
-            kill_round(broker);
+        } else {
+            terminate_again(broker);
         }
         break;
     case STOP_EMPTY:
@@ -388,7 +312,7 @@ void decide_streams(struct broker *broker)
 void decide_stop_tree(struct broker *broker, int signal)
 {
     if (broker->state == STOP_RUNNING || broker->state == STOP_TERMINATING) {
-        look(broker);
+        (void)!tree_look(&broker->tree, broker_elapsed_ms(broker)); /* else who was known */
         (void)tree_signal_all(&broker->tree, signal);
     }
 }

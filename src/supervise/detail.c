@@ -30,13 +30,6 @@ static ssize_t read_of(const struct tree *tree, pid_t pid, const char *name, cha
     return os_read_small(fd_num(&tree->proc_dir), path, text, size);
 }
 
-static void raise_to(int64_t *peak, int64_t value)
-{
-    if (value > *peak) {
-        *peak = value;
-    }
-}
-
 /* Entries of a folder of proc, as far as a few reads show them. */
 static int64_t count_entries(const struct tree *tree, const char *path)
 {
@@ -75,7 +68,7 @@ static void read_one(const struct tree *tree, const struct member *member,
 {
     char text[2048];
     int64_t files = count_files(tree, member->pid);
-    raise_to(&record->peak_fds, files);
+    peak_raise(&record->peak_fds, files);
     record->missed |= files < 0 ? MISSED_FDS : 0;
 
     if (read_of(tree, member->pid, "io", text, sizeof text) > 0) {
@@ -88,7 +81,7 @@ static void read_one(const struct tree *tree, const struct member *member,
         record->missed |= MISSED_PSS | MISSED_BUDGET;
     } else if (read_of(tree, member->pid, "smaps_rollup", text, sizeof text) > 0) {
         int64_t kib = number_after(text, "\nPss:");
-        raise_to(&record->peak_pss_bytes, kib < 0 ? -1 : kib * 1024);
+        peak_raise(&record->peak_pss_bytes, kib < 0 ? -1 : kib * 1024);
     } else {
         record->missed |= MISSED_PSS;
     }

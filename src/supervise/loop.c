@@ -155,22 +155,26 @@ static void on_streams(struct broker *broker, uint32_t ready)
 static void dispatch(struct broker *broker, uint32_t ready)
 {
     const uint32_t may_have_ended = 1U << WATCH_LEADER | 1U << WATCH_SIGNALS;
+    bool look_due = broker_now(broker) >= broker->look_at_ns;
+    /* Before a look as well: it would look at zombies. */
+    bool reap = (ready & may_have_ended) || broker->reaper.more || look_due ||
+                broker->state != STOP_RUNNING;
     if (ready & (1U << WATCH_FAILURE)) {
         decide_heard(broker);
     }
-    if (ready & (1U << WATCH_SIGNALS)) {
-        on_signals(broker);
+    if (reap) {
+        on_signals(broker); /* also those that came after epoll had answered */
     }
     if (ready & (1U << WATCH_CANCEL)) {
         on_cancel(broker);
     }
-    if ((ready & may_have_ended) || broker->reaper.more || broker->state != STOP_RUNNING) {
+    if (reap) {
         decide_reap(broker);
     }
     on_streams(broker, ready);
     decide_deadlines(broker);
     bool looking = broker->state == STOP_RUNNING || broker->state == STOP_TERMINATING;
-    if (looking && broker_now(broker) >= broker->look_at_ns) {
+    if (looking && look_due) {
         observe_look(broker);
     }
 }

@@ -76,13 +76,6 @@ static void drop_file(struct tree *tree, struct member *member)
     }
 }
 
-static void raise_to(int64_t *peak, int64_t value)
-{
-    if (value > *peak) {
-        *peak = value;
-    }
-}
-
 void member_update(struct tree *tree, struct member *member, const struct proc_stat *stat,
                    int64_t now_ms)
 {
@@ -104,8 +97,8 @@ void member_update(struct tree *tree, struct member *member, const struct proc_s
     record->last_seen_ms = now_ms;
     record->cpu_user_ms = (int64_t)stat->user_ticks * tree->ms_per_tick;
     record->cpu_system_ms = (int64_t)stat->system_ticks * tree->ms_per_tick;
-    raise_to(&record->peak_rss_bytes, (int64_t)member->stat.rss_pages * tree->page_bytes);
-    raise_to(&record->peak_threads, (int64_t)stat->threads);
+    peak_raise(&record->peak_rss_bytes, (int64_t)member->stat.rss_pages * tree->page_bytes);
+    peak_raise(&record->peak_threads, (int64_t)stat->threads);
 }
 
 void member_gone(struct tree *tree, struct member *member)
@@ -212,19 +205,6 @@ int tree_signal_all(struct tree *tree, int signal)
         reached += result == 0;
         if (result == -ESRCH) {
             member_gone(tree, member);
-        }
-    }
-    return reached;
-}
-
-int tree_stop_new(struct tree *tree)
-{
-    int reached = 0;
-    for (int i = 0; i < tree->member_limit; i++) {
-        struct member *member = &tree->members[i];
-        if (member_alive(member) && !member->stopped) {
-            member->stopped = true;
-            reached += member_signal(tree, member, SIGSTOP) == 0;
         }
     }
     return reached;

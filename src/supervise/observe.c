@@ -7,13 +7,6 @@
 
 enum { DETAIL_BUDGET_US = 300 };
 
-static void raise_to(int64_t *peak, int64_t value)
-{
-    if (value > *peak) {
-        *peak = value;
-    }
-}
-
 /* The newest SAMPLE_COUNT, oldest first. */
 static void add_sample(struct supervise_ending *ending, const struct supervise_sample *sample)
 {
@@ -110,9 +103,9 @@ void observe_look(struct broker *broker)
                                                   .rss_bytes = sums.rss_bytes,
                                                   .tasks = sums.tasks,
                                                   .processes = sums.processes});
-    raise_to(&ending->peak_rss_bytes, sums.rss_bytes);
-    raise_to(&ending->peak_tasks, sums.tasks);
-    raise_to(&ending->peak_processes, sums.processes);
+    peak_raise(&ending->peak_rss_bytes, sums.rss_bytes);
+    peak_raise(&ending->peak_tasks, sums.tasks);
+    peak_raise(&ending->peak_processes, sums.processes);
     if (calm) {
         check_limits(broker, &sums, available);
     } else if (broker->state == STOP_TERMINATING) {

@@ -32,6 +32,7 @@ struct reaper {
     bool only_unclaimed; /* what is left may be the payload's or not, and nothing else is left */
 };
 
-/* Reap what has ended, at most a bounded number at once. Returns the proof, or NULL: something is
- * left. *ret_result is 0 or -errno. */
+/* Reap what has ended, at most a bounded number at once, and conclude nothing from it. */
+void proof_reap_some(struct reaper *reaper, int64_t now_ms);
+/* The same; returns the proof, or NULL: something is left. *ret_result is 0 or -errno. */
 const struct proof_tree_empty *proof_reap(struct reaper *reaper, int64_t now_ms, int *ret_result);

@@ -103,6 +103,11 @@ static int reap_all(struct reaper *reaper, int64_t now_ms)
     return result;
 }
 
+void proof_reap_some(struct reaper *reaper, int64_t now_ms)
+{
+    reaper->more = reap_all(reaper, now_ms) == 1;
+}
+
 static bool only_foreign_left(struct reaper *reaper, int64_t now_ms, int *ret_result)
 {
     struct tree *tree = reaper->tree;

@@ -17,10 +17,11 @@
  * descriptor. berm is a child subreaper for the time of the run: a descendant that loses its parent
  * becomes berm's child, so "waitid finds no child" proves that the whole tree is gone.
  *
- * Stop         SIGTERM then SIGCONT to every process of the tree, through pidfds whose start time
- *              was checked; the grace, ended early when the tree is empty; then SIGSTOP rounds until
- *              no new process appears and SIGKILL to all, repeated while a child is left, for at most
- *              kill_budget. What is left then is a survivor and named.
+ * Stop         SIGTERM then SIGCONT to every process of the tree, through pidfds whose identity was
+ *              checked; the grace, ended early when the tree is empty, or is used to take more than the
+ *              limits allow; then SIGKILL to the leader's group in one call (Linux 6.9), to berm's own
+ *              children as fast as they come and to whoever a look at /proc finds, repeated while a
+ *              child is left, for at most kill_budget. What is left then is a survivor and named.
  * Deadlines    set-up from creation to exec, payload from the release; with one_deadline a single
  *              one from before creation (EX-8). Cleanup may end after the deadline.
  * Memory       everything is allocated before the release; nothing afterwards (memory_arm()).

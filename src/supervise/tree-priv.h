@@ -50,7 +50,6 @@ struct member {
     struct fd stat_file; /* none: KEPT_FILES were open already, or it is a zombie */
     bool seen;           /* by the last pass */
     bool fresh;          /* its figures were read by the last pass */
-    bool stopped;        /* was sent SIGSTOP on the way to SIGKILL */
     int signal_error;    /* errno of the last signal to it, 0: went well */
     int record;          /* index into the ending's descendants, -1: not kept */
     struct proc_stat stat;
@@ -86,6 +85,7 @@ enum tree_claim { CLAIM_PAYLOAD, CLAIM_FOREIGN, CLAIM_NONE };
 struct tree {
     struct supervise_ending *ending; /* descendants are recorded there */
     struct fd proc_dir;
+    struct fd children_file; /* of this process; none: the kernel was built without it */
     pid_t controller;
     struct proc_identity leader;
     bool strangers; /* berm may have children that are not the payload's */
@@ -121,6 +121,13 @@ struct tree {
 
 enum { OOM_MARK_NONE = -2000 };
 
+static inline void peak_raise(int64_t *peak, int64_t value)
+{
+    if (value > *peak) {
+        *peak = value;
+    }
+}
+
 /* files: how many descriptors this process may have open. */
 int tree_init(struct tree *tree, struct supervise_ending *ending, uint64_t files,
               struct err *err) must_check;
@@ -149,7 +156,6 @@ bool stat_alive(const struct proc_stat *stat);
 int member_signal(struct tree *tree, struct member *member, int signal) must_check;
 struct member *tree_member(struct tree *tree, pid_t pid);
 int tree_signal_all(struct tree *tree, int signal); /* the number that was reached */
-int tree_stop_new(struct tree *tree);               /* SIGSTOP to those not stopped yet */
 int tree_count_alive(const struct tree *tree);
 
 /* Whose is this child of berm? */

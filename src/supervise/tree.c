@@ -51,6 +51,9 @@ int tree_init(struct tree *tree, struct supervise_ending *ending, uint64_t files
     if (check_proc(tree, err) < 0) {
         return -1;
     }
+    char path[48];
+    (void)snprintf(path, sizeof path, "%d/task/%d/children", tree->controller, tree->controller);
+    tree->children_file = fd_adopt(os_openat(fd_num(&tree->proc_dir), path, O_RDONLY, 0));
     /* Most of this is never touched, and so never becomes memory. */
     tree->members = memory_new(MEMBER_COUNT * sizeof *tree->members);
     tree->known = memory_new(KNOWN_COUNT * sizeof *tree->known);
@@ -62,14 +65,14 @@ int tree_init(struct tree *tree, struct supervise_ending *ending, uint64_t files
 
 void tree_done(struct tree *tree)
 {
-    if (!tree || !tree->members) {
-        fd_close(&tree->proc_dir);
+    if (!tree) {
         return;
     }
     for (int i = 0; i < tree->member_limit; i++) {
         fd_close(&tree->members[i].stat_file);
     }
     fd_close(&tree->proc_dir);
+    fd_close(&tree->children_file);
     memory_free(tree->members);
     memory_free(tree->known);
     memory_free(tree->next);
