@@ -35,8 +35,9 @@ static int refused_exit_code(const struct report_facts *facts)
 
 static bool was_asked_to_stop(const struct report_facts *facts)
 {
-    return !facts->in_progress && (outcome_was_stopped_early(facts) ||
-                                   (facts->ending && facts->ending->how == ENDED_INTERRUPTED));
+    return !facts->in_progress &&
+           (outcome_was_stopped_early(facts) ||
+            (facts->ending && facts->ending->how == ENDED_INTERRUPTED) || facts->late_signal != 0);
 }
 
 int report_interrupt(const struct report_facts *facts)
@@ -44,7 +45,10 @@ int report_interrupt(const struct report_facts *facts)
     if (!was_asked_to_stop(facts)) {
         return 0;
     }
-    return facts->ending ? facts->ending->interrupt_signal : facts->early_signal;
+    if (facts->ending && facts->ending->how == ENDED_INTERRUPTED) {
+        return facts->ending->interrupt_signal;
+    }
+    return facts->late_signal ? facts->late_signal : facts->early_signal;
 }
 
 int report_exit_code(const struct report_facts *facts)

@@ -72,6 +72,7 @@ struct report_facts {
     const struct environment *environment;
     const struct supervise_ending *ending; /* NULL: nothing was started */
     int early_signal;          /* berm was interrupted before anything was started; 0: no */
+    int late_signal;           /* or while it ended a run whose outcome stood already; 0: no */
     const struct err *failure; /* berm's own failure outside the ending; NULL: none */
     bool not_spawned;          /* that failure: not even the first process could be created */
     bool in_progress;          /* the provisional record */

@@ -326,6 +326,8 @@ static int publish_place(struct run *run, enum place place, struct slot *slot, c
 
 static int publish(struct run *run, struct run_result *result, struct err *err)
 {
+    /* Who presses Ctrl-C while what is left is being ended still wants the shell's loop to end. */
+    run->facts.late_signal = run->ending ? interrupts_pending(&run->interrupts) : 0;
     run->facts.fallback = place_is_missing(run);
     result->record = build(run, err);
     if (!result->record ||

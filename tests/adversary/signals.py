@@ -62,6 +62,23 @@ def _(t):
 STAYS = "trap 'echo told' TERM; echo ready; while :; do sleep 0.05; done"
 
 
+@case("R19 Ctrl-C while the rest of a finished run is being ended: berm dies of it, the outcome stands")
+def _(t):
+    os.mkfifo(t.dir / "up")
+    script = ("(trap 'echo told' TERM; echo >up; while :; do sleep 100 & wait; done) & "
+              "read x <up; exit 0")
+    child = t.start_berm("run", "--grace-ms", "600000", "--", "sh", "-c", script,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    t.equal(child.stdout.readline(), b"told\n")  # the command has exited, its daemon has its SIGTERM
+    child.send_signal(SIGINT)
+    child.communicate(timeout=30)
+    t.equal(child.returncode, -SIGINT)
+    t.started.remove(child)
+    record = record_of(t)
+    t.equal((record["report"]["outcome"], record["exit"]["signal"]), ("success", "SIGINT"))
+    t.equal(record["exit"]["code"], 128 + SIGINT)
+
+
 @case("Ctrl-C twice does not wait for the grace")
 def _(t):
     terminal = Terminal(t, berm_path(), "run", "--grace-ms", 600000, "--", "sh", "-c", STAYS)

@@ -209,6 +209,7 @@ static void what_berm_holds_itself_to(void **state)
         {OUTCOME_INTERNAL_ERROR, "in_progress", "false", "progress"},
         {OUTCOME_SUCCESS, "exit.code", "1", "exit-code"},
         {OUTCOME_COMMAND_FAILED, "exit.code", "0", "exit-code"},
+        {OUTCOME_SUCCESS, "exit.signal", "\"SIGINT\"", "exit-code"},
         {OUTCOME_SUCCESS, "report.error", "{\"code\": \"x\", \"message\": \"\"}", "success-error"},
         {OUTCOME_COMMAND_FAILED, "report.error", "null", "error"},
         {OUTCOME_SUCCESS, "report.termination.child_exit_code", "1", "success-code"},
