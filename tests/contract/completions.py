@@ -135,20 +135,17 @@ def _(t):
     t.equal(fish(t, "berm show k7"), {"k7f3aa"})
 
 
-@case("man pages say everything and please the checkers")
+@case("man pages say everything and please mandoc")
 def _(t):
+    needs(t, "mandoc")
     pages = sorted(FOLDER.glob("*.1"))
     t.equal(len(pages), 6)
     for page in pages:
         text = page.read_text()
         for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"):
             t.contains(text, f".SH {section}\n")
-        if shutil.which("mandoc"):
-            done = t.run("mandoc", "-T", "lint", "-W", "style", page)
-            t.equal((done.status, done.out), (0, b""), page.name)
-        if shutil.which("man") and shutil.which("groff"):
-            done = t.run("man", "--warnings", "-l", page, env={"MANPAGER": "cat"})
-            t.equal((done.status, done.err), (0, b""), page.name)
+        done = t.run("mandoc", "-T", "lint", "-W", "style", page)
+        t.equal((done.status, done.out, done.err), (0, b"", b""), page.name)
     run = (FOLDER / "berm-run.1").read_text()
     for part in (".SH FILES", ".SH ENVIRONMENT", "\\fB\\-\\-memory\\-mib\\fR", "\\fB120\\fR"):
         t.contains(run, part)
