@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -58,6 +59,36 @@ ssize_t os_write(int fd, const void *bytes, size_t n)
 ssize_t os_send(int fd, const void *bytes, size_t n)
 {
     return (ssize_t)RETRY(sendto, send(fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+ssize_t os_recv(int fd, void *bytes, size_t n)
+{
+    return (ssize_t)RETRY(recvfrom, recv(fd, bytes, n, MSG_DONTWAIT));
+}
+
+int os_socket_pair(struct fd *ret_a, struct fd *ret_b)
+{
+    int pair[2] = {-1, -1};
+    int result =
+        (int)OS_CALL(socketpair, socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
+    if (result == 0) {
+        *ret_a = fd_adopt(pair[0]);
+        *ret_b = fd_adopt(pair[1]);
+    }
+    return result;
+}
+
+int os_memfd(const char *name)
+{
+    return (int)OS_CALL(memfd_create, memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+}
+
+int os_memfd_seal(int fd)
+{
+    const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+    int result = (int)OS_CALL(fcntl, fcntl(fd, F_ADD_SEALS, seals));
+    int held = result < 0 ? result : (int)OS_CALL(fcntl, fcntl(fd, F_GET_SEALS));
+    return held < 0 ? held : (held & seals) == seals ? 0 : -EIO;
 }
 
 int os_write_all(int fd, const void *bytes, size_t n)

@@ -37,6 +37,14 @@ ssize_t os_pread(int fd, void *bytes, size_t n, off_t offset) must_check;
 ssize_t os_write(int fd, const void *bytes, size_t n) must_check;
 /* To a socket, without waiting and without SIGPIPE; -EAGAIN when it is full. */
 ssize_t os_send(int fd, const void *bytes, size_t n) must_check;
+/* One packet of a socket; 0: the other end is closed, -EAGAIN: none yet. A longer one is cut. */
+ssize_t os_recv(int fd, void *bytes, size_t n) must_check;
+/* A pair of connected SOCK_SEQPACKET sockets: packets keep their boundaries. */
+int os_socket_pair(struct fd *ret_a, struct fd *ret_b) must_check;
+/* A nameless file of memory that can be sealed; os_memfd_seal() makes it immutable for
+ * good, and asks the kernel whether it is (-EIO: it is not). */
+int os_memfd(const char *name) must_check;
+int os_memfd_seal(int fd) must_check;
 /* Until n bytes are written or an error; a regular file or a blocking pipe. */
 int os_write_all(int fd, const void *bytes, size_t n) must_check;
 /* At most maximum bytes of a small (proc, sys) file; the number of bytes, NUL added behind. */

@@ -235,6 +235,33 @@ static void pipes_know_their_size_and_their_bytes(void **state)
     assert_int_equal(os_read(fd_num(&in), text, sizeof text), 0);
 }
 
+static void packets_keep_their_boundaries(void **state)
+{
+    with_fd a = {0};
+    with_fd b = {0};
+    char text[8];
+    assert_int_equal(os_socket_pair(&a, &b), 0);
+    assert_int_equal(os_recv(fd_num(&b), text, sizeof text), -EAGAIN);
+    assert_int_equal(os_send(fd_num(&a), "abc", 3), 3);
+    assert_int_equal(os_send(fd_num(&a), "de", 2), 2);
+    assert_int_equal(os_recv(fd_num(&b), text, sizeof text), 3);
+    assert_int_equal(os_recv(fd_num(&b), text, sizeof text), 2);
+    fd_close(&a);
+    assert_int_equal(os_recv(fd_num(&b), text, sizeof text), 0);
+    assert_int_equal(os_send(fd_num(&b), "x", 1), -EPIPE);
+}
+
+static void a_sealed_file_of_memory_stays_as_it_is(void **state)
+{
+    with_fd file = fd_adopt(os_memfd("test"));
+    assert_true(fd_is_open(&file));
+    assert_int_equal(os_write(fd_num(&file), "abc", 3), 3);
+    assert_int_equal(os_memfd_seal(fd_num(&file)), 0);
+    assert_int_equal(os_write(fd_num(&file), "d", 1), -EPERM);
+    assert_int_equal(os_ftruncate(fd_num(&file), 0), -EPERM);
+    assert_int_equal(os_memfd_seal(-1), -EBADF);
+}
+
 static void random_bytes_differ(void **state)
 {
     unsigned char a[16] = {0};
@@ -272,6 +299,8 @@ int main(void)
         IN_FOLDER(a_lock_is_of_the_open_file),
         IN_FOLDER(extended_attributes_are_there_or_not),
         cmocka_unit_test(pipes_know_their_size_and_their_bytes),
+        cmocka_unit_test(packets_keep_their_boundaries),
+        cmocka_unit_test(a_sealed_file_of_memory_stays_as_it_is),
         cmocka_unit_test(random_bytes_differ),
     };
     return cmocka_run_group_tests_name("os/file", tests, NULL, NULL);

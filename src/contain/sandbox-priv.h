@@ -1,0 +1,127 @@
+/* sandbox-priv.h
+ *
+ * What the files of the sandbox share: the plan as lists of operations.
+ *
+ *   place.c              a path, opened and named by the kernel
+ *   sockets.c            control sockets that a path leads to
+ *   sandbox-plan.c       what is open and what is closed: the policy
+ *   sandbox-bwrap.c      mounts → bubblewrap's arguments
+ *   sandbox-launch.c     rules → the launcher's plan
+ *   sandbox-verify.c     what the kernel says of it → levels
+ *   sandbox-json.c       what a person reads
+ */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "fd.h"
+#include "sandbox.h"
+
+/* --- places ------------------------------------------------------------------------------------- */
+
+struct place {
+    struct fd fd; /* O_PATH */
+    char *path;   /* physical, as the kernel names it */
+    struct stat stat;
+};
+/* Links on the way are followed; what is at the end is held. -errno: not there, or nameless. */
+int place_open(int base_fd, const char *path, struct place *ret_place) must_check;
+void place_done(struct place *place);
+#define with_place cleanup(place_done) struct place
+
+/* path is root itself or lies beneath it; both physical. */
+bool path_is_beneath(const char *path, const char *root);
+
+/* --- the plan ----------------------------------------------------------------------------------- */
+
+/* What bubblewrap mounts, in this order. */
+enum mount_kind {
+    MOUNT_READ_ONLY, /* the host's, at the same place */
+    MOUNT_WRITABLE,
+    MOUNT_EMPTY, /* an empty file system of memory; the launcher makes it read-only */
+    MOUNT_FOLDER,
+    MOUNT_DEVICES,
+    MOUNT_PROCESSES,
+    MOUNT_KIND_COUNT
+};
+struct sandbox_mount {
+    enum mount_kind kind;
+    char *path;
+    const char *origin; /* static: why it is there */
+};
+
+/* What the launcher does after that (launch-message.h). */
+struct sandbox_rule {
+    enum launch_kind kind;
+    char *path;
+    struct stat stat; /* LAUNCH_EXPECT: what must be there */
+    const char *origin;
+};
+
+enum { ROOTS_MAX = 32, FILTER_MAX = 1024, HIDDEN_MAX = 8 };
+
+struct writable_root {
+    struct fd fd;
+    char *path;
+    bool had_git;
+    bool had_berm;
+};
+
+struct sandbox {
+    struct sandbox_mount *mounts;
+    size_t mount_count;
+    struct sandbox_rule *rules;
+    size_t rule_count;
+    char *hidden[HIDDEN_MAX]; /* covered by an empty file system */
+    size_t hidden_count;
+    struct writable_root roots[ROOTS_MAX];
+    size_t root_count;
+    char *home_inside; /* NULL: HOME stays as it is */
+    struct strvec environment;
+    struct strvec notes;
+    bool sockets_closed; /* every socket by path that was found is covered or hidden */
+
+    bool host_network;
+    int64_t private_bytes;
+    int64_t private_inodes;
+    bool become;
+    uid_t uid;
+    gid_t gid;
+    char *cwd;
+    struct stat cwd_stat;
+    const struct binding *binding; /* the payload's; borrowed */
+    struct binding *tool;          /* bubblewrap */
+    struct sock_filter filter[FILTER_MAX];
+    size_t filter_count;
+
+    struct strvec tool_argv;
+    struct fd plan;
+    struct fd image;
+    struct fd args;
+
+    bool verified;
+    int landlock_abi;
+    int facts; /* enum launch_fact */
+    struct fd private_dir;
+};
+
+void sandbox_add_mount(struct sandbox *sandbox, enum mount_kind kind, const char *path,
+                       const char *origin);
+void sandbox_add_rule(struct sandbox *sandbox, enum launch_kind kind, const char *path,
+                      const struct stat *stat, const char *origin);
+/* Whether a physical path of the host is out of sight by what was planned so far. */
+bool sandbox_hides(const struct sandbox *sandbox, const char *path);
+/* Beneath /tmp, /var/tmp or /dev/shm. */
+bool path_is_temporary(const char *path);
+
+/* sockets.c: a rule LAUNCH_MASK for each that is visible. */
+void sockets_close(struct sandbox *sandbox, char *const *inherited);
+/* A variable that leads to a daemon. */
+bool sockets_is_control_variable(const char *name);
+
+/* sandbox-bwrap.c, sandbox-launch.c: the rendered text, to be put into a sealed memfd. */
+void sandbox_render_arguments(const struct sandbox *sandbox, struct buf *out);
+int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct err *err) must_check;
+
+#define SANDBOX_PRIVATE "/run/berm"
+#define SANDBOX_HOME "/tmp/home"

@@ -1,0 +1,112 @@
+/* sandbox.h
+ *
+ * What the payload may see, write and reach: planned as data, printed, rendered for bubblewrap and
+ * for the launcher, and believed only after the kernel has been asked what the finished sandbox is.
+ *
+ * Calling sequence
+ *   sandbox_plan(&request, &checks)       the plan, or NULL: the reasons stand in the checks. It reads
+ *                                         and starts nothing
+ *   sandbox_to_json(sandbox)              effective mounts, namespaces, closures and their origin
+ *   sandbox_ready(sandbox, err)           renders it: the descriptors that the gate hands on
+ *   ... supervise/ starts bubblewrap, the launcher says LAUNCH_READY ...
+ *   sandbox_verify(sandbox, pid, ...)     by /proc of the launcher: identity, namespaces, capabilities,
+ *                                         mounts, quota. Only then is the payload released
+ *   sandbox_raise(sandbox, &guarantees)   what was verified, as levels
+ *   sandbox_look_back(sandbox, &notes)    after the run: what appeared in the writable roots
+ *
+ * What is open   the host's root, read-only; the project (the nearest folder at or above cwd that
+ *              holds .git or .berm; else cwd), read-only; --readable and --writable folders; one
+ *              private file system of memory with a quota in bytes and inodes, at /tmp, /var/tmp and
+ *              /dev/shm; the network only when asked for.
+ * What is closed  /home, /root and the caller's home; /run; devices but the plain ones; cgroupfs;
+ *              berm's own state; .git and .berm in every writable root; sockets of daemons that can
+ *              be reached by a path; the system calls of filter.h; user namespaces.
+ * Never uid 0  inside: without a namespace of its own for /proc/sys and the like, root without
+ *              capabilities still writes there. Run by root it needs a user (preflight/user.h).
+ * Ownership    the sandbox owns its descriptors; the accessors lend them.
+ * Limitations  .git and .berm are closed at the top of a writable root, not in folders below it. A
+ *              whole .git is read-only, so a commit fails: with only its hooks and its config closed
+ *              a file named commondir would bring in others. A socket by path that a daemon makes
+ *              after the plan was made, in a place that is visible, can be reached.
+ * Source       mount_namespaces(7), user_namespaces(7), bwrap(1), gitrepository-layout(5).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "binding.h"
+#include "checks.h"
+#include "err.h"
+#include "guarantee.h"
+#include "json.h"
+#include "launch-message.h"
+#include "strvec.h"
+
+struct sandbox_request {
+    int cwd_fd; /* borrowed */
+    const char *cwd_path;
+    char *const *writable; /* NULL-terminated; relative names start at cwd; NULL: none */
+    char *const *readable;
+    bool host_network;
+    char *const *inherited;   /* the caller's environment: its home, its control addresses */
+    char *const *environment; /* the payload's, as it would be without a sandbox */
+    const char *state_dir;    /* berm's own; NULL: none */
+    const char *report;       /* path of the report that was asked for; NULL: none */
+    const struct binding *binding;
+    int64_t private_bytes;
+    int64_t private_inodes;
+    bool become; /* run as the user below; else as the caller */
+    uid_t uid;
+    gid_t gid;
+};
+
+struct sandbox;
+
+struct sandbox *sandbox_plan(const struct sandbox_request *request,
+                             struct checks *checks) must_check;
+json_t *sandbox_to_json(const struct sandbox *sandbox) must_check;
+int sandbox_ready(struct sandbox *sandbox, struct err *err) must_check;
+void sandbox_free(struct sandbox *sandbox);
+
+/* For the gate: bubblewrap itself, and what it is started with. */
+const struct binding *sandbox_tool(const struct sandbox *sandbox);
+char *const *sandbox_tool_argv(const struct sandbox *sandbox);
+char *const *sandbox_tool_environment(const struct sandbox *sandbox);
+int sandbox_plan_fd(const struct sandbox *sandbox);
+int sandbox_image_fd(const struct sandbox *sandbox);
+int sandbox_args_fd(const struct sandbox *sandbox);
+/* True when the gate must become that user first. */
+bool sandbox_becomes(const struct sandbox *sandbox, uid_t *ret_uid, gid_t *ret_gid);
+
+/* pid is the launcher's, child the blocked process that will become the payload. ERR_UNAVAILABLE
+ * names the first thing that is not as planned. */
+int sandbox_verify(struct sandbox *sandbox, pid_t pid, pid_t child, const struct launch_word *word,
+                   struct err *err) must_check;
+bool sandbox_verified(const struct sandbox *sandbox);
+/* Which levels the plan promises once it is verified; what stays lower says why. */
+void sandbox_promise(const struct sandbox *sandbox, struct guarantees *guarantees);
+/* The same for what was verified; without a verification nothing is raised. */
+void sandbox_raise(const struct sandbox *sandbox, struct guarantees *guarantees);
+
+struct sandbox_use {
+    int64_t bytes;
+    int64_t bytes_limit;
+    int64_t inodes;
+    int64_t inodes_limit;
+};
+/* Of the private file system, through its held descriptor; deleted files that are open count. */
+int sandbox_use_read(const struct sandbox *sandbox, struct sandbox_use *ret_use) must_check;
+/* Let go of the descriptor: the private file system can vanish only then. */
+void sandbox_let_go(struct sandbox *sandbox);
+
+/* One sentence for each .git or .berm that was not there before the run. */
+void sandbox_look_back(const struct sandbox *sandbox, struct strvec *notes);
+
+static inline void sandbox_freep(struct sandbox **sandbox)
+{
+    sandbox_free(*sandbox);
+    *sandbox = NULL;
+}
+#define with_sandbox cleanup(sandbox_freep) struct sandbox *
