@@ -121,7 +121,8 @@ static bool names_every_survivor(const struct run_record *record)
 static const struct own_rule own_rules[] = {
     {"run-id", "report.run_id", "must be the record's", is_the_run_of_its_report},
     {"progress", "in_progress", "must agree with the report's error code", agrees_on_progress},
-    {"exit-code", "exit.code", "must be 0 for a success that no signal cut short, and for nothing else",
+    {"exit-code", "exit.code",
+     "must be 0 for a success that no signal cut short, and for nothing else",
      exits_with_zero_only_on_success},
     {"success-error", "report.error", "must be null for a success", succeeds_without_error},
     {"error", "report.error", "must say why there was no success", fails_with_a_reason},
