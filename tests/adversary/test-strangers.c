@@ -239,6 +239,7 @@ static void an_orphan_of_nobody_knows_whom_withholds_the_proof(void **state)
 
 /* -- a process that may not be signalled ------------------------------------------------------- */
 
+static char reachable[64]; /* the attack, where nobody may execute it: the tree may be root's own */
 static char untouchable[64];
 
 static void run_as_nobody(void)
@@ -249,7 +250,7 @@ static void run_as_nobody(void)
         _exit(NOT_HERE);
     }
     prctl(PR_SET_DUMPABLE, 1); /* a change of user takes away our own /proc */
-    struct trial trial = trial_of(attack, "leave-untouchable", untouchable);
+    struct trial trial = trial_of(reachable, "leave-untouchable", untouchable);
     trial.request.stdin_fd = hold[0];
     trial.request.limits.grace_ns = 200 * NS_PER_MS;
     trial.request.limits.kill_budget_ns = 300 * NS_PER_MS;
@@ -270,7 +271,7 @@ static void run_as_nobody(void)
 static void a_set_uid_process_survives_and_is_named(void **state)
 {
     char folder[] = "/tmp/berm-test-XXXXXX";
-    char command[256];
+    char command[512];
     if (geteuid() != 0) {
         print_message("# a set-uid file needs root\n");
         skip();
@@ -278,8 +279,9 @@ static void a_set_uid_process_survives_and_is_named(void **state)
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chmod(folder, 0755), 0);
     snprintf(untouchable, sizeof untouchable, "%s/untouchable", folder);
-    snprintf(command, sizeof command, "cp '%s' '%s' && chmod 4755 '%s'", attack, untouchable,
-             untouchable);
+    snprintf(reachable, sizeof reachable, "%s/attack", folder);
+    snprintf(command, sizeof command, "cp '%s' '%s' && cp '%s' '%s' && chmod 4755 '%s'", attack,
+             reachable, attack, untouchable, untouchable);
     assert_int_equal(system(command), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -290,6 +292,7 @@ static void a_set_uid_process_survives_and_is_named(void **state)
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
+    unlink(reachable);
     unlink(untouchable);
     rmdir(folder);
     assert_int_equal(status, 0);

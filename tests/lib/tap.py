@@ -14,7 +14,8 @@
 A case gets an empty folder of its own (t.dir, also TMPDIR, with HOME and the XDG folders below it),
 and fails when a process that it caused is still there afterwards: the test is a subreaper, so an
 orphan becomes its child. What t.start() began is ended first and does not count. Every wait has a
-hard deadline, multiplied by TEST_SLOWNESS. Nothing is retried.
+hard deadline, multiplied by TEST_SLOWNESS. Nothing is retried. Signals that end a program do so in
+a case, also where the caller ignores them (nohup, a shell's &).
 
 The name of a case carries the ids it proves. `program [WORD]...` runs the cases whose name holds a
 WORD; one that no name holds is an error. BERM names the program under test; without it, the one on PATH.
@@ -217,6 +218,9 @@ def main():
     if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         sys.exit("tap: cannot become a subreaper")
     signal.signal(signal.SIGALRM, ring)
+    for ending in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(ending) == signal.SIG_IGN:
+            signal.signal(ending, signal.SIG_DFL)
     words = sys.argv[1:]
     for word in words:
         if not any(word in c[0] for c in cases):

@@ -271,5 +271,10 @@ int main(void)
         cmocka_unit_test(sleep_of_the_machine_is_no_time_of_the_run),
         cmocka_unit_test(a_reader_that_never_reads_hangs_nothing),
     };
+    /* Whoever runs the tests may ignore them: nohup, a shell's &. */
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < countof(signals); i++) {
+        signal(signals[i], SIG_DFL);
+    }
     return cmocka_run_group_tests_name("supervise/loop", tests, NULL, NULL);
 }
