@@ -56,6 +56,23 @@ static void killing_reaches_who_was_not_known(void **state)
     assert_int_equal(broker.kill_until_ns, test_now_ns + request.limits.kill_budget_ns);
 }
 
+/* X1: who was born after a look at /proc does not live until the next one. */
+static void a_child_is_killed_between_two_looks(void **state)
+{
+    (void)broker_adopt_child(&broker);
+    if (!fd_is_open(&broker.tree.children_file)) {
+        skip();
+    }
+    terminate_kill(&broker);
+    (void)make_another_child();
+    assert_true(broker.round_at_ns > test_now_ns);
+    terminate_again(&broker);
+    int status;
+    while (waitpid(-1, &status, 0) > 0) {
+        assert_int_equal(WTERMSIG(status), SIGKILL);
+    }
+}
+
 /* T17: who is left when the leader has ended by itself is counted once, before it is asked. */
 static void stragglers_are_counted_before_the_first_signal(void **state)
 {
@@ -90,6 +107,7 @@ int main(void)
         CASE(asking_sends_sigterm_and_sigcont),
         CASE(a_stopped_process_goes_on_to_end),
         CASE(killing_reaches_who_was_not_known),
+        CASE(a_child_is_killed_between_two_looks),
         CASE(stragglers_are_counted_before_the_first_signal),
     };
     return cmocka_run_group_tests_name("supervise/terminate", tests, NULL, NULL);
