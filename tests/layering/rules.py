@@ -7,7 +7,10 @@ the tree, test-rules about small trees that break each of them.
 import re
 
 # What may differ from a rule, and why. A line here is an open debt or a decision.
-PROCESS_EXCEPTIONS = {}  # (file, name): reason
+PROCESS_EXCEPTIONS = {  # (file, name): reason
+    ("src/contain/filter.c", "SYS_clone"): "a number in the table of what is closed",
+    ("src/contain/filter.c", "SYS_clone3"): "the same",
+}
 PATH_EXCEPTIONS = {  # file: reason
     "programs/generate/man.c": "tells what the variable is for",
 }
