@@ -1,5 +1,6 @@
 /* Why a run ended as it did, and what would help. */
 #include "clock.h"
+#include "limit.h"
 #include "lookup.h"
 #include "summary-lines.h"
 #include "text.h"
@@ -15,29 +16,17 @@ void summary_reason(const struct summary *summary)
     }
 }
 
-/* Which limit of the record a termination.limit is, and what raises it. */
-static const struct {
-    const char *termination;
-    const char *name;
-    const char *next; /* NULL: nothing helps but less work */
-} limits[] = {
-    {"memory", "memory", NULL},
-    {"pids", "tasks", "more tasks: --tasks N"},
-    {"timeout", "timeout", "more time: --timeout, or none"},
-    {"output", "output", "more output: --output-max, or leave it out"},
-    {"host_reserve", "host reserve",
-     "end other programs, or lower --memory so that it stops first"},
-    {"setup_timeout", "set-up", NULL},
-};
-
-static size_t limit_index(const struct summary *summary)
+/* The limit that ended the run; LIMIT_NONE: none, or one that this berm does not know. */
+static enum supervise_limit limit_of(const struct summary *summary)
 {
     const char *name = lookup_text(summary->record, "report.termination.limit");
-    size_t i = 0;
-    while (i < countof(limits) && (!name || strcmp(limits[i].termination, name) != 0)) {
-        i++;
+    for (enum supervise_limit limit = 0; name && limit < LIMIT_COUNT; limit++) {
+        const struct limit *row = supervise_limit(limit);
+        if (row->told && row->name && strcmp(row->name, name) == 0) {
+            return limit;
+        }
     }
-    return i;
+    return LIMIT_NONE;
 }
 
 /* What was seen is rounded for a person; a time that was set is shown as it can be given again. */
@@ -61,20 +50,18 @@ static void add_amount(const struct summary *summary, const json_t *limit, enum 
 /* R42: the value that was hit and where it came from. */
 void summary_limit(const struct summary *summary)
 {
-    size_t index = limit_index(summary);
-    const json_t *limit =
-        index < countof(limits) ? summary_find_limit(summary, limits[index].name) : NULL;
+    const struct limit *row = supervise_limit(limit_of(summary));
+    const json_t *limit = row->told ? summary_find_limit(summary, row->told) : NULL;
     if (lookup_number(limit, "value") < 0) {
         summary_reason(summary);
         return;
     }
-    bool reserve = strcmp(limits[index].termination, "host_reserve") == 0;
     summary_begin(summary, "why");
     if (lookup_number(limit, "seen") >= 0) {
         add_amount(summary, limit, SEEN);
-        buf_add_string(summary->out, reserve ? " left on the host, " : " seen, ");
+        buf_add_string(summary->out, row->least ? " left on the host, " : " seen, ");
     }
-    buf_add_string(summary->out, reserve ? "reserve " : "limit ");
+    buf_add_string(summary->out, row->least ? "reserve " : "limit ");
     add_amount(summary, limit, SET);
     const char *source = lookup_text(limit, "source");
     bool option = source && strncmp(source, "--", 2) == 0;
@@ -86,18 +73,17 @@ void summary_limit(const struct summary *summary)
 
 void summary_next(const struct summary *summary)
 {
-    size_t index = limit_index(summary);
-    if (index < countof(limits) && limits[index].next) {
+    enum supervise_limit limit_hit = limit_of(summary);
+    if (supervise_limit(limit_hit)->remedy) {
         summary_begin(summary, "next");
-        buf_add_string(summary->out, limits[index].next);
+        buf_add_string(summary->out, supervise_limit(limit_hit)->remedy);
         summary_end(summary);
         return;
     }
-    bool memory = index < countof(limits) && strcmp(limits[index].name, "memory") == 0;
     int64_t most = lookup_number(summary->record, "report.preflight.envelope.plain.memory_bytes");
     int64_t limit = lookup_number(summary_find_limit(summary, "memory"), "value");
     const int64_t mib = 1 << 20;
-    if (memory && most / mib > limit / mib) {
+    if (limit_hit == LIMIT_MEMORY && most / mib > limit / mib) {
         summary_begin(summary, "next");
         buf_add_string(summary->out, "this host allowed --memory up to ");
         bool large = most >= 4096 * mib;

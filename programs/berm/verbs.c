@@ -5,7 +5,7 @@
 
 /* The ranges are the request's own: a front end has no rule of its own (IF-1). */
 enum limit_range {
-#define X(member, option, unit, minimum, maximum, meaning)                                         \
+#define X(limit, member, minimum, maximum, meaning)                                                \
     member##_MINIMUM = (minimum), member##_MAXIMUM = (maximum),
     RUN_LIMITS(X)
 #undef X

@@ -66,9 +66,7 @@ int report_exit_code(const struct report_facts *facts)
     case OUTCOME_COMMAND_FAILED:
         return report_child_exit_code(facts->ending);
     case OUTCOME_SAFETY_LIMIT_EXCEEDED:
-        return facts->ending->limit == LIMIT_TIMEOUT || facts->ending->limit == LIMIT_SETUP
-                   ? EXIT_TIME
-                   : EXIT_LIMIT;
+        return supervise_limit(facts->ending->limit)->is_time ? EXIT_TIME : EXIT_LIMIT;
     case OUTCOME_PREFLIGHT_REFUSED:
         return refused_exit_code(facts);
     case OUTCOME_INTERRUPTED:

@@ -140,7 +140,7 @@ static bool was_signalled(const struct report_facts *facts)
 static bool has_hit_a_limit(const struct report_facts *facts)
 {
     return facts->ending->how == ENDED_LIMIT && facts->ending->limit > LIMIT_NONE &&
-           facts->ending->limit < LIMIT_COUNT;
+           facts->ending->limit < LIMIT_COUNT && supervise_limit(facts->ending->limit)->name;
 }
 
 static bool was_interrupted(const struct report_facts *facts)
@@ -285,23 +285,18 @@ static void say_signalled(const struct report_facts *facts, struct words *words)
         words_signal(facts->ending->exit_signal, name));
 }
 
-/* What a limit is called in report_facts.limits. */
-static const char *const limit_facts[LIMIT_COUNT] = {
-    [LIMIT_MEMORY] = "memory", [LIMIT_PIDS] = "tasks",   [LIMIT_TIMEOUT] = "timeout",
-    [LIMIT_OUTPUT] = "output", [LIMIT_SETUP] = "set-up", [LIMIT_HOST_RESERVE] = "host reserve",
-};
-
 static void say_limit(const struct report_facts *facts, struct words *words)
 {
     const struct supervise_ending *ending = facts->ending;
-    say(words, "the %s limit ended the run", supervise_limit_name(ending->limit));
-    const char *name = limit_facts[ending->limit];
-    for (int i = 0; name && i < facts->limit_count; i++) {
+    const struct limit *row = supervise_limit(ending->limit);
+    int64_t seen = ending->seen[ending->limit];
+    say(words, "the %s limit ended the run", row->name);
+    for (int i = 0; i < facts->limit_count; i++) {
         const struct limit_fact *fact = &facts->limits[i];
-        if (strcmp(fact->name, name) == 0) {
-            say(words, ": %" PRId64 " %s (from %s)", fact->value, fact->unit, fact->source);
-            if (fact->seen >= 0) {
-                say(words, ", %" PRId64 " %s seen", fact->seen, fact->unit);
+        if (fact->limit == ending->limit) {
+            say(words, ": %" PRId64 " %s (from %s)", fact->value, row->unit, fact->source);
+            if (seen >= 0) {
+                say(words, ", %" PRId64 " %s seen", seen, row->unit);
             }
             return;
         }
@@ -366,7 +361,7 @@ static const char *limit_of(const struct report_facts *facts)
     if (ending->how == ENDED_INTERRUPTED) {
         return "signal";
     }
-    return has_hit_a_limit(facts) ? supervise_limit_name(ending->limit) : NULL;
+    return has_hit_a_limit(facts) ? supervise_limit(ending->limit)->name : NULL;
 }
 
 void report_decide(const struct report_facts *facts, struct verdict *ret_verdict)

@@ -41,16 +41,10 @@ const char *outcome_name(enum outcome outcome);
 
 /* One effective limit and where it came from (R42). */
 struct limit_fact {
-    /* Those with a name in the published report: "memory", "memory high", "page", "host reserve",
-     * "tasks", "timeout", "set-up", "output", "temporary", "temporary inodes", "free disk", "sample",
-     * "high samples", "grace", "concurrency"; any other stands in berm's record only. */
-    const char *name;
-    const char *unit;   /* "bytes", "ms", "count" */
-    int64_t value;      /* 0: none */
-    int64_t seen;       /* -1: not known */
-    const char *source; /* "--memory", "host: available less reserve", "default" */
+    enum supervise_limit limit; /* its row says name and unit */
+    int64_t value;              /* 0: none */
+    const char *source;         /* "--memory", "host: available less reserve", "default" */
 };
-enum { LIMIT_FACT_COUNT = 16 };
 
 struct report_facts {
     const char *run_id;
@@ -66,7 +60,7 @@ struct report_facts {
     const struct contain *contain; /* adapter and guarantees; NULL: not chosen yet */
     const struct checks *checks;   /* preflight; NULL: not done yet */
     const json_t *envelope;        /* for preflight.envelope; NULL: not done yet */
-    struct limit_fact limits[LIMIT_FACT_COUNT];
+    struct limit_fact limits[LIMIT_COUNT];
     int limit_count;
     const struct binding *binding;
     const struct environment *environment;

@@ -72,15 +72,15 @@ static struct run_memory *make_memory(const struct supervise_ending *ending)
 {
     struct run_memory *memory = memory_new(sizeof *memory);
     memory->largest_process_rss_bytes = not_below_zero(ending->largest_rss_bytes);
-    memory->peak_tree_rss_bytes = not_below_zero(ending->peak_rss_bytes);
-    memory->host_available_low_bytes = known_if(true, ending->host_available_low_bytes);
+    memory->peak_tree_rss_bytes = not_below_zero(ending->seen[LIMIT_MEMORY]);
+    memory->host_available_low_bytes = known_if(true, ending->seen[LIMIT_HOST_RESERVE]);
     return memory;
 }
 
 static struct run_tasks *make_tasks(const struct supervise_ending *ending)
 {
     struct run_tasks *tasks = memory_new(sizeof *tasks);
-    tasks->peak_tasks = not_below_zero(ending->peak_tasks);
+    tasks->peak_tasks = not_below_zero(ending->seen[LIMIT_PIDS]);
     tasks->peak_processes = not_below_zero(ending->peak_processes);
     tasks->stragglers = not_below_zero(ending->stragglers);
     return tasks;
@@ -115,11 +115,12 @@ static struct object_list make_limits(const struct report_facts *facts)
     struct run_limit *limits = memory_new(count * sizeof *limits);
     for (size_t i = 0; i < count; i++) {
         const struct limit_fact *fact = &facts->limits[i];
+        const struct limit *row = supervise_limit(fact->limit);
         limits[i] = (struct run_limit){
-            .name = copy(fact->name),
-            .unit = copy(fact->unit),
+            .name = copy(row->told),
+            .unit = copy(row->unit),
             .value = known_if(fact->value > 0, fact->value),
-            .seen = known_if(true, fact->seen),
+            .seen = known_if(facts->ending, facts->ending ? facts->ending->seen[fact->limit] : -1),
             .source = copy(fact->source),
         };
     }

@@ -9,9 +9,10 @@ static json_t *limits_to_json(const struct run_limits *limits)
     json_t *list = json_array();
     for (int i = 0; i < limits->count; i++) {
         const struct limit_fact *fact = &limits->facts[i];
+        const struct limit *row = supervise_limit(fact->limit);
         json_t *entry = json_object();
-        json_object_set_new(entry, "name", json_string(fact->name));
-        json_object_set_new(entry, "unit", json_string(fact->unit));
+        json_object_set_new(entry, "name", json_string(row->told));
+        json_object_set_new(entry, "unit", json_string(row->unit));
         json_object_set_new(entry, "value",
                             fact->value > 0 ? json_integer(fact->value) : json_null());
         json_object_set_new(entry, "source", json_string(fact->source));

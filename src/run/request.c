@@ -43,7 +43,7 @@ static const struct {
     int64_t minimum;
     int64_t maximum;
 } limits[] = {
-#define X(member, option, unit, minimum, maximum, meaning)                                         \
+#define X(limit, member, minimum, maximum, meaning)                                                \
     {#member, offsetof(struct run_request, member), minimum, maximum},
     RUN_LIMITS(X)
 #undef X
@@ -80,7 +80,7 @@ struct run_request_holder {
     struct strvec roots;
     struct strvec environment;
     bool environment_all;
-#define X(member, option, unit, minimum, maximum, meaning) struct maybe_int member;
+#define X(limit, member, minimum, maximum, meaning) struct maybe_int member;
     RUN_LIMITS(X)
 #undef X
     char *standard_input;
@@ -104,7 +104,7 @@ static const struct record_field request_fields[] = {
           .maximum = 1024, .doc = "NAME (the caller's) or NAME=VALUE"),
     FIELD(struct run_request_holder, environment_all, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "pass everything that is not refused"),
-#define X(member_, option_, unit_, minimum_, maximum_, meaning_)                                   \
+#define X(limit_, member_, minimum_, maximum_, meaning_)                                           \
     FIELD(struct run_request_holder, member_, FIELD_MAYBE_INT, SENSITIVITY_PUBLIC, OPTIONAL,       \
           .minimum = minimum_, .maximum = maximum_, .doc = meaning_),
     RUN_LIMITS(X)
@@ -159,7 +159,7 @@ int run_request_decode(const json_t *json, enum run_authority authority,
     request.roots = holder->roots.count ? strvec_argv(&holder->roots) : NULL;
     request.overrides = holder->environment;
     request.env_all = holder->environment_all;
-#define X(member, option, unit, minimum, maximum, meaning)                                         \
+#define X(limit, member, minimum, maximum, meaning)                                                \
     request.member = given_or(holder->member, request.member);
     RUN_LIMITS(X)
 #undef X

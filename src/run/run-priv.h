@@ -13,7 +13,7 @@
 /* limits.c: what was asked for, what the host allows, and where each value comes from. */
 struct run_limits {
     struct supervise_limits values;
-    struct limit_fact facts[LIMIT_FACT_COUNT];
+    struct limit_fact facts[LIMIT_COUNT];
     int count;
 };
 /* Adds the checks that a limit above its ceiling fails. */

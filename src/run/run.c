@@ -214,32 +214,6 @@ static void supervise(struct run *run)
     run->facts.ending = run->ending;
 }
 
-/* What each limit met, for the record and the summary. */
-static void see_limits(struct run *run)
-{
-    const struct supervise_ending *ending = run->ending;
-    if (!ending) {
-        return;
-    }
-    const struct {
-        const char *name;
-        int64_t seen;
-    } seen[] = {
-        {"memory", ending->peak_rss_bytes},
-        {"tasks", ending->peak_tasks},
-        {"timeout", (ending->exited_ns - ending->released_ns) / NS_PER_MS},
-        {"output", ending->stream[STREAM_STDOUT].bytes + ending->stream[STREAM_STDERR].bytes},
-        {"host reserve", ending->host_available_low_bytes},
-    };
-    for (int i = 0; i < run->facts.limit_count; i++) {
-        for (size_t j = 0; j < countof(seen); j++) {
-            if (strcmp(run->facts.limits[i].name, seen[j].name) == 0) {
-                run->facts.limits[i].seen = seen[j].seen;
-            }
-        }
-    }
-}
-
 static void gather(struct run *run)
 {
     struct report_facts *facts = &run->facts;
@@ -249,7 +223,6 @@ static void gather(struct run *run)
                              ? ending->exited_ns - ending->released_ns
                              : 0;
     facts->own_ns = facts->duration_ns - payload_ns;
-    see_limits(run);
 }
 
 static int publish_part(struct slot *slot, const json_t *part, struct err *err)

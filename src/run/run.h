@@ -45,15 +45,16 @@ enum run_exit_mode {
     EXIT_MODE_BISECT,  /* everything but the payload's own verdict is 125 */
 };
 
-/* X(member, option, json unit, minimum, maximum, meaning): the limits that a request may set. */
+/* X(limit, member, minimum, maximum, meaning): the limits that a request may set; limit.h has the rest
+ * of each row. */
 #define RUN_LIMITS(X)                                                                              \
-    X(memory_bytes, "--memory", "bytes", INT64_C(1) << 20, INT64_C(1) << 50,                       \
+    X(LIMIT_MEMORY, memory_bytes, INT64_C(1) << 20, INT64_C(1) << 50,                              \
       "memory of the whole process tree")                                                          \
-    X(tasks, "--tasks", "count", 1, 4194304, "tasks (threads count) of the whole process tree")    \
-    X(timeout_ms, "--timeout", "ms", 1, INT64_C(86400000) * 366, "wall time of the payload")       \
-    X(output_bytes, "--output-max", "bytes", 1, INT64_C(1) << 50, "both output streams together")  \
-    X(grace_ms, "--grace-ms", "ms", 0, 600000, "between SIGTERM and SIGKILL")                      \
-    X(sample_ms, "--sample-ms", "ms", 10, 60000, "between two looks at the process tree")
+    X(LIMIT_PIDS, tasks, 1, 4194304, "tasks (threads count) of the whole process tree")            \
+    X(LIMIT_TIMEOUT, timeout_ms, 1, INT64_C(86400000) * 366, "wall time of the payload")           \
+    X(LIMIT_OUTPUT, output_bytes, 1, INT64_C(1) << 50, "both output streams together")             \
+    X(LIMIT_GRACE, grace_ms, 0, 600000, "between SIGTERM and SIGKILL")                             \
+    X(LIMIT_SAMPLE, sample_ms, 10, 60000, "between two looks at the process tree")
 
 struct run_request {
     char *const *argv;        /* NULL-terminated; EX-4 */
@@ -62,7 +63,7 @@ struct run_request {
     char *const *environment; /* the caller's */
     struct strvec overrides;  /* --env NAME or NAME=VALUE */
     bool env_all;
-#define X(member, option, unit, minimum, maximum, meaning) int64_t member;
+#define X(limit, member, minimum, maximum, meaning) int64_t member;
     RUN_LIMITS(X) /* 0: the default (grace: -1); timeout -1: none, said explicitly */
 #undef X
     enum run_stdin stdin_mode;

@@ -125,7 +125,7 @@ void decide_limit(struct broker *broker, enum supervise_limit limit, int64_t val
     if (exact && broker->own_end && ending->how != ENDED_LIMIT) {
         broker->decided = false;
     }
-    if (settle_on(broker, ENDED_LIMIT, supervise_limit_name(limit))) {
+    if (settle_on(broker, ENDED_LIMIT, supervise_limit(limit)->name)) {
         ending->limit = limit;
         ending->limit_value = value;
         ending->limit_seen = seen;

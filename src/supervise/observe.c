@@ -19,44 +19,87 @@ static void add_sample(struct supervise_ending *ending, const struct supervise_s
     ending->sample_total++;
 }
 
-static void check_limits(struct broker *broker, const struct tree_sums *sums, int64_t available)
+/* What one look found. */
+struct look {
+    const struct broker *broker;
+    struct tree_sums sums;
+    int64_t seen[LIMIT_COUNT]; /* by the gauges; -1: not known */
+};
+
+static int64_t gauge_memory(const struct look *look)
 {
-    const struct supervise_limits *limits = &broker->request->limits;
-    if (limits->memory_bytes > 0 && sums->rss_bytes > limits->memory_bytes) {
-        decide_limit(broker, LIMIT_MEMORY, limits->memory_bytes, sums->rss_bytes);
+    return look->sums.rss_bytes;
+}
+
+static int64_t gauge_tasks(const struct look *look)
+{
+    return look->sums.tasks;
+}
+
+static int64_t gauge_host(const struct look *look)
+{
+    return detail_host_available(&look->broker->tree);
+}
+
+static int64_t (*const gauges[LIMIT_COUNT])(const struct look *look) = {
+#define X(enumerator, name, told, key, unit, member, bound, gauge, ...) [enumerator] = (gauge),
+    SUPERVISE_LIMITS(X)
+#undef X
+};
+
+static void read_gauges(struct look *look, struct supervise_ending *ending)
+{
+    for (enum supervise_limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        int64_t seen = look->seen[limit] = gauges[limit] ? gauges[limit](look) : -1;
+        int64_t *furthest = &ending->seen[limit];
+        bool further = supervise_limit(limit)->least ? seen < *furthest : seen > *furthest;
+        if (seen >= 0 && (*furthest < 0 || further)) {
+            *furthest = seen;
+        }
     }
-    if (limits->tasks > 0 && sums->tasks > limits->tasks) {
-        decide_limit(broker, LIMIT_PIDS, limits->tasks, sums->tasks);
+}
+
+/* A least with its sign turned: above the limit is then always too far. */
+static int64_t upward(enum supervise_limit limit, int64_t value)
+{
+    return supervise_limit(limit)->least ? -value : value;
+}
+
+static struct pace_gauge gauge_of(const struct look *look, enum supervise_limit limit)
+{
+    if (look->seen[limit] < 0) {
+        return (struct pace_gauge){0};
     }
-    if (limits->reserve_bytes > 0 && available >= 0 && available < limits->reserve_bytes) {
-        decide_limit(broker, LIMIT_HOST_RESERVE, limits->reserve_bytes, available);
+    int64_t value = supervise_limit_value(&look->broker->request->limits, limit);
+    return (struct pace_gauge){.watched = value > 0,
+                               .value = upward(limit, look->seen[limit]),
+                               .limit = upward(limit, value)};
+}
+
+static void check_limits(struct broker *broker, const struct look *look)
+{
+    for (enum supervise_limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        struct pace_gauge gauge = gauge_of(look, limit);
+        if (gauge.watched && gauge.value > gauge.limit) {
+            decide_limit(broker, limit, upward(limit, gauge.limit), look->seen[limit]);
+        }
     }
 }
 
 /* The grace is for putting things in order. Who uses it to take more than at the moment it was told
  * to stop (a sixteenth is measuring error) has had it. */
-static void check_grace(struct broker *broker, const struct tree_sums *sums, int64_t available)
+static void check_grace(struct broker *broker, const struct look *look)
 {
-    const struct supervise_limits *limits = &broker->request->limits;
     const struct supervise_ending *ending = broker->ending;
-    const struct {
-        enum supervise_limit limit;
-        int64_t most;
-        int64_t now;
-    } gauges[] = {
-        {LIMIT_MEMORY, limits->memory_bytes, sums->rss_bytes},
-        {LIMIT_PIDS, limits->tasks, sums->tasks},
-        {LIMIT_HOST_RESERVE, -limits->reserve_bytes, available < 0 ? INT64_MIN : -available},
-    };
-    for (size_t i = 0; i < countof(gauges); i++) {
-        int64_t most = gauges[i].most;
-        int64_t margin = (most < 0 ? -most : most) / 16;
-        if (ending->how == ENDED_LIMIT && ending->limit == gauges[i].limit) {
-            int64_t seen =
-                gauges[i].limit == LIMIT_HOST_RESERVE ? -ending->limit_seen : ending->limit_seen;
+    for (enum supervise_limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        struct pace_gauge gauge = gauge_of(look, limit);
+        int64_t most = gauge.limit;
+        int64_t margin = upward(limit, most) / 16;
+        if (ending->how == ENDED_LIMIT && ending->limit == limit) {
+            int64_t seen = upward(limit, ending->limit_seen);
             most = seen > most ? seen : most;
         }
-        if (gauges[i].most != 0 && gauges[i].now > most + margin) {
+        if (gauge.watched && gauge.value > most + margin) {
             decide_kill(broker);
             return;
         }
@@ -86,41 +129,34 @@ void observe_look(struct broker *broker)
     int64_t began_ns = os_processor_ns();
     int64_t now_ms = broker_elapsed_ms(broker);
     bool calm = broker->state == STOP_GATED || broker->state == STOP_RUNNING;
-    struct tree_sums sums;
+    struct look look = {.broker = broker};
 
     /* The gate is alone; and listing every process of the host is not for runs of a moment. */
     int result = broker->state == STOP_GATED ? 0 : tree_look(&broker->tree, now_ms);
     if (result < 0) {
         decide_failure(broker, result, "cannot list processes");
     }
-    tree_read(&broker->tree, now_ms, &sums);
-    int64_t available = detail_host_available(&broker->tree);
-    if (available >= 0 &&
-        (ending->host_available_low_bytes < 0 || available < ending->host_available_low_bytes)) {
-        ending->host_available_low_bytes = available;
-    }
+    tree_read(&broker->tree, now_ms, &look.sums);
+    read_gauges(&look, ending);
     add_sample(ending, &(struct supervise_sample){.elapsed_ms = now_ms,
-                                                  .rss_bytes = sums.rss_bytes,
-                                                  .tasks = sums.tasks,
-                                                  .processes = sums.processes});
-    peak_raise(&ending->peak_rss_bytes, sums.rss_bytes);
-    peak_raise(&ending->peak_tasks, sums.tasks);
-    peak_raise(&ending->peak_processes, sums.processes);
+                                                  .rss_bytes = look.sums.rss_bytes,
+                                                  .tasks = look.sums.tasks,
+                                                  .processes = look.sums.processes});
+    peak_raise(&ending->peak_processes, look.sums.processes);
     if (calm) {
-        check_limits(broker, &sums, available);
+        check_limits(broker, &look);
     } else if (broker->state == STOP_TERMINATING) {
-        check_grace(broker, &sums, available);
+        check_grace(broker, &look);
     }
     if (broker->state == STOP_RUNNING) {
         detail_read(&broker->tree, broker->clock, DETAIL_BUDGET_US * 1000, &broker->detail_cursor);
     }
-    tell(broker, &sums);
+    tell(broker, &look.sums);
 
-    const struct supervise_limits *limits = &broker->request->limits;
-    const struct pace_gauge gauges[PACE_GAUGES] = {
-        {sums.rss_bytes, limits->memory_bytes},
-        {sums.tasks, limits->tasks},
-    };
+    struct pace_gauge paced[LIMIT_COUNT];
+    for (enum supervise_limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        paced[limit] = gauge_of(&look, limit);
+    }
     int64_t cost_ns = os_processor_ns() - began_ns;
-    broker->look_at_ns = pace_next(&broker->pace, broker_now(broker), cost_ns, gauges);
+    broker->look_at_ns = pace_next(&broker->pace, broker_now(broker), cost_ns, paced);
 }

@@ -12,22 +12,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pace_gauge {
-    int64_t value;
-    int64_t limit; /* 0: none */
-};
+#include "limit.h"
 
-enum { PACE_GAUGES = 2 }; /* memory, tasks */
+/* One for each limit. What has a least is given with both signs turned: it grows towards its limit,
+ * too. */
+struct pace_gauge {
+    bool watched;
+    int64_t value;
+    int64_t limit;
+};
 
 struct pace {
     int64_t interval_ns;
     int64_t released_ns;
     int64_t last_ns;
-    int64_t last_value[PACE_GAUGES];
+    int64_t last_value[LIMIT_COUNT];
     int looks;
 };
 
 void pace_start(struct pace *pace, int64_t now_ns, int64_t interval_ns);
 /* After a look that ended now and took cost_ns: when the next one is due. */
 int64_t pace_next(struct pace *pace, int64_t now_ns, int64_t cost_ns,
-                  const struct pace_gauge gauges[PACE_GAUGES]);
+                  const struct pace_gauge gauges[LIMIT_COUNT]);

@@ -15,10 +15,10 @@ void pace_start(struct pace *pace, int64_t now_ns, int64_t interval_ns)
 /* How long until a gauge that grows as it did since the last look reaches its limit. */
 static int64_t time_to_limit(const struct pace_gauge *gauge, int64_t last_value, int64_t passed_ns)
 {
-    if (gauge->limit > 0 && gauge->value >= gauge->limit) {
+    if (gauge->watched && gauge->value >= gauge->limit) {
         return 0;
     }
-    if (gauge->limit <= 0 || gauge->value <= last_value || passed_ns <= 0) {
+    if (!gauge->watched || gauge->value <= last_value || passed_ns <= 0) {
         return INT64_MAX;
     }
     double growth = (double)(gauge->value - last_value) / (double)passed_ns;
@@ -32,7 +32,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 }
 
 int64_t pace_next(struct pace *pace, int64_t now_ns, int64_t cost_ns,
-                  const struct pace_gauge gauges[PACE_GAUGES])
+                  const struct pace_gauge gauges[LIMIT_COUNT])
 {
     int64_t wait_ns = pace->interval_ns;
     for (size_t i = 0; i < countof(early_ms); i++) {
@@ -43,7 +43,7 @@ int64_t pace_next(struct pace *pace, int64_t now_ns, int64_t cost_ns,
         }
     }
     int64_t share = SHARE;
-    for (int i = 0; i < PACE_GAUGES; i++) {
+    for (int i = 0; i < LIMIT_COUNT; i++) {
         int64_t left = time_to_limit(&gauges[i], pace->last_value[i], now_ns - pace->last_ns);
         if (pace->looks > 0 && left < 2 * pace->interval_ns) {
             int64_t near = clamp(left / 4, NEAR_MIN_MS * NS_PER_MS, NEAR_MAX_MS * NS_PER_MS);

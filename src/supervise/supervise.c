@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "detail-priv.h"
 #include "event.h"
@@ -11,17 +12,6 @@
 #include "process.h"
 
 enum { OOM_FIRST = 1000, OOM_NEARLY_FIRST = 999 };
-
-const char *supervise_limit_name(enum supervise_limit limit)
-{
-    static const char *const names[] = {
-#define X(enumerator, name) name,
-        SUPERVISE_LIMITS(X)
-#undef X
-    };
-    BUG_IF(limit >= LIMIT_COUNT);
-    return names[limit];
-}
 
 /* Signals go through pidfds or not at all. */
 static int check_host(struct err *err)
@@ -161,15 +151,29 @@ static void release(struct broker *broker)
     decide_released(broker);
 }
 
+static void see_what_is_not_sampled(struct supervise_ending *ending)
+{
+    peak_raise(&ending->seen[LIMIT_MEMORY], ending->largest_rss_bytes);
+    ending->seen[LIMIT_OUTPUT] =
+        ending->stream[STREAM_STDOUT].bytes + ending->stream[STREAM_STDERR].bytes;
+    if (ending->released_ns > 0) {
+        ending->seen[LIMIT_SETUP] = (ending->released_ns - ending->created_ns) / NS_PER_MS;
+    }
+    if (ending->released_ns > 0 && ending->exited_ns > 0) {
+        ending->seen[LIMIT_TIMEOUT] = (ending->exited_ns - ending->released_ns) / NS_PER_MS;
+    }
+    if (ending->how == ENDED_LIMIT && ending->limit == LIMIT_SETUP) {
+        ending->seen[LIMIT_SETUP] = ending->limit_seen / NS_PER_MS;
+    }
+}
+
 static void finish(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
     const struct os_clock *clock = broker->clock;
     ending->suspended_ns =
         clock->boottime_ns() - clock->monotonic_ns() - broker->suspended_at_start_ns;
-    if (ending->peak_rss_bytes < ending->largest_rss_bytes) {
-        ending->peak_rss_bytes = ending->largest_rss_bytes;
-    }
+    see_what_is_not_sampled(ending);
     for (int i = 0; i < ending->descendant_count && ending->tree_empty; i++) {
         ending->descendants[i].ended = true;
     }
@@ -222,7 +226,7 @@ int supervise_run(const struct supervise_request *request, struct supervise_endi
 {
     struct broker *broker = memory_new(sizeof *broker);
     with_ending ending = memory_new(sizeof *ending);
-    ending->host_available_low_bytes = -1;
+    memset(ending->seen, -1, sizeof ending->seen); /* -1 is made of bytes of -1 */
     *broker = (struct broker){.request = request, .ending = ending, .clock = request->clock};
     int was_subreaper = os_is_subreaper();
     int result = run(broker, err);

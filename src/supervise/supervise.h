@@ -45,39 +45,7 @@
 #include "clock.h"
 #include "err.h"
 #include "interrupts.h"
-
-/* X(enumerator, the name in reports) */
-#define SUPERVISE_LIMITS(X)                                                                        \
-    X(LIMIT_NONE, "")                                                                              \
-    X(LIMIT_MEMORY, "memory")                                                                      \
-    X(LIMIT_PIDS, "pids")                                                                          \
-    X(LIMIT_TIMEOUT, "timeout")                                                                    \
-    X(LIMIT_OUTPUT, "output")                                                                      \
-    X(LIMIT_OUTPUT_IO, "output_io") /* the kept output could not be written */                     \
-    X(LIMIT_HOST_RESERVE,                                                                          \
-      "host_reserve")               /* MemAvailable fell below the reserve, whoever did it */      \
-    X(LIMIT_SETUP, "setup_timeout") /* set-up did not end in its own time */
-
-enum supervise_limit {
-#define X(enumerator, name) enumerator,
-    SUPERVISE_LIMITS(X)
-#undef X
-        LIMIT_COUNT
-};
-const char *supervise_limit_name(enum supervise_limit limit);
-
-struct supervise_limits {
-    int64_t memory_bytes;  /* aggregate RSS of the tree; 0: none */
-    int64_t tasks;         /* threads of the tree; 0: none */
-    int64_t output_bytes;  /* both streams together; 0: counted, no limit */
-    int64_t reserve_bytes; /* MemAvailable of the host that must stay; 0: not watched */
-    int64_t timeout_ns;    /* 0: none */
-    int64_t setup_timeout_ns;
-    int64_t grace_ns;       /* between SIGTERM and SIGKILL; 0: kill at once */
-    int64_t kill_budget_ns; /* how long killing may take before survivors are given up on */
-    int64_t sample_ns;      /* at least 10 ms; shortened by itself as a limit comes near */
-    bool one_deadline;      /* the timeout includes creation (plain runs) */
-};
+#include "limit.h"
 
 /* What a live display may show. Its functions are called while memory is armed: they may neither
  * allocate nor wait. */
@@ -182,7 +150,10 @@ struct supervise_ending {
     enum supervise_how how;
     enum supervise_limit limit;
     int64_t limit_value; /* what the limit was */
-    int64_t limit_seen;  /* what was seen against it */
+    int64_t limit_seen;  /* what was seen against it when it ended the run */
+    /* The most that was seen against each limit, or the least where it is one; in the unit of its
+     * row; -1: not known. Memory is sampled, and never below largest_rss_bytes. */
+    int64_t seen[LIMIT_COUNT];
     int exit_code;
     int exit_signal;
     int interrupt_signal;
@@ -206,10 +177,7 @@ struct supervise_ending {
     int64_t cpu_user_ns; /* of all that was reaped */
     int64_t cpu_system_ns;
     int64_t largest_rss_bytes; /* of one process, by the kernel's own high-water mark */
-    int64_t peak_rss_bytes;    /* of the tree, sampled; never below largest_rss_bytes */
-    int64_t peak_tasks;
     int64_t peak_processes;
-    int64_t host_available_low_bytes; /* lowest MemAvailable seen; -1: never read */
     int64_t sample_total;
     struct supervise_sample samples[SAMPLE_COUNT]; /* oldest first, the newest SAMPLE_COUNT */
     int sample_count;

@@ -329,7 +329,7 @@ static void t9_zombies_are_counted_and_reaped(void **state)
     struct trial trial = trial_of(attack, "zombies", "500");
     trial_stop_when_ready(&trial, 501);
     const struct supervise_ending *ending = attack_berm(&trial);
-    assert_true(ending->peak_tasks > 500);
+    assert_true(ending->seen[LIMIT_PIDS] > 500);
     trial_done(&trial);
 }
 
@@ -366,7 +366,7 @@ static void m1_memory_is_seen(void **state)
     trial.request.limits.memory_bytes = 32 << 20;
     const struct supervise_ending *ending = attack_berm(&trial);
     assert_int_equal(ending->limit, LIMIT_MEMORY);
-    assert_true(ending->peak_rss_bytes > 32 << 20);
+    assert_true(ending->seen[LIMIT_MEMORY] > 32 << 20);
     trial_done(&trial);
 }
 
@@ -389,7 +389,7 @@ static void a_grace_is_not_for_taking_more(void **state)
     assert_int_equal(ending->limit, LIMIT_MEMORY);
     assert_int_equal(ending->exit_signal, SIGKILL);
     assert_true(ending->finished_ns - ending->created_ns < 10 * NS_PER_S);
-    assert_true(ending->peak_rss_bytes < 256 << 20);
+    assert_true(ending->seen[LIMIT_MEMORY] < 256 << 20);
     trial_done(&trial);
 }
 

@@ -29,10 +29,11 @@ static inline struct supervise_ending *make_ending(void)
     ending->finished_ns = INT64_C(1502000000);
     ending->cpu_user_ns = 7;
     ending->largest_rss_bytes = 5000;
-    ending->peak_rss_bytes = 6000;
-    ending->peak_tasks = 3;
+    memset(ending->seen, -1, sizeof ending->seen);
+    ending->seen[LIMIT_MEMORY] = 6000;
+    ending->seen[LIMIT_PIDS] = 3;
+    ending->seen[LIMIT_TIMEOUT] = 500;
     ending->peak_processes = 2;
-    ending->host_available_low_bytes = -1;
     ending->sample_total = 1;
     ending->sample_count = 1;
     ending->samples[0] = (struct supervise_sample){10, 4000, 3, 2};
@@ -76,9 +77,9 @@ static inline struct report_facts make_facts(void)
         .duration_ns = INT64_C(600000000),
         .own_ns = INT64_C(100000000),
         .contain = &contain,
-        .limits = {{"memory", "bytes", 1 << 30, 6000, "--memory"},
-                   {"tasks", "count", 1024, 3, "default"},
-                   {"timeout", "ms", 0, 500, "default"}},
+        .limits = {{LIMIT_MEMORY, 1 << 30, "--memory"},
+                   {LIMIT_PIDS, 1024, "default"},
+                   {LIMIT_TIMEOUT, 0, "default"}},
         .limit_count = 3,
     };
 }

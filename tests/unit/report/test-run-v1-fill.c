@@ -75,8 +75,10 @@ static void where_the_time_went(void **state)
 /* R42: every limit with its value, what met it, and where it came from. */
 static void limits(void **state)
 {
+    with_made_ending ending = make_ending();
     struct report_facts facts = make_facts();
-    facts.limits[2].seen = -1;
+    facts.ending = ending;
+    ending->seen[LIMIT_TIMEOUT] = -1;
     with_json record = record_of(&facts);
     is(record, "limits",
        "[{\"name\":\"memory\",\"seen\":6000,\"source\":\"--memory\",\"unit\":\"bytes\","

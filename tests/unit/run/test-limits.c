@@ -17,7 +17,7 @@ static struct envelope host(void)
 static const struct limit_fact *fact(const struct run_limits *limits, const char *name)
 {
     for (int i = 0; i < limits->count; i++) {
-        if (strcmp(limits->facts[i].name, name) == 0) {
+        if (strcmp(supervise_limit(limits->facts[i].limit)->told, name) == 0) {
             return &limits->facts[i];
         }
     }
@@ -34,8 +34,8 @@ static void every_limit_names_its_source(void **state)
     with_checks checks = {0};
     run_limits_decide(&request, &envelope, &limits, &checks);
     assert_true(checks_ok(&checks));
-    const char *const names[] = {"memory", "tasks",  "timeout",     "output",
-                                 "grace",  "sample", "host reserve"};
+    const char *const names[] = {"memory", "tasks",  "timeout",      "output",
+                                 "grace",  "sample", "host reserve", "set-up"};
     assert_int_equal(limits.count, countof(names));
     for (size_t i = 0; i < countof(names); i++) {
         assert_non_null(strstr(fact(&limits, names[i])->source, "default"));
@@ -45,6 +45,7 @@ static void every_limit_names_its_source(void **state)
     assert_int_equal(limits.values.timeout_ns, 0);
     assert_int_equal(limits.values.output_bytes, 0);
     assert_int_equal(limits.values.reserve_bytes, 2 * gib);
+    assert_int_equal(limits.values.setup_timeout_ns, 10 * NS_PER_S);
     assert_true(limits.values.one_deadline);
 }
 

@@ -23,7 +23,7 @@ static unused void broker_start(struct broker *broker, struct supervise_request 
     test_now_ns = 1000 * NS_PER_S;
     *broker = (struct broker){.request = request, .clock = &clock_by_hand};
     broker->ending = calloc(1, sizeof *broker->ending);
-    broker->ending->host_available_low_bytes = -1;
+    memset(broker->ending->seen, -1, sizeof broker->ending->seen);
     broker->ending->created_ns = test_now_ns;
     assert_int_equal(tree_init(&broker->tree, broker->ending, 1024, &err), 0);
     streams_open(&broker->streams, request, broker->ending, -1);

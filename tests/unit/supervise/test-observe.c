@@ -14,9 +14,9 @@ static void a_look_leaves_a_sample_and_peaks(void **state)
     assert_true(ending->samples[0].rss_bytes > 0);
     assert_int_equal(ending->samples[0].tasks, 1);
     assert_int_equal(ending->samples[0].processes, 1);
-    assert_int_equal(ending->peak_rss_bytes, ending->samples[0].rss_bytes);
-    assert_int_equal(ending->peak_tasks, 1);
-    assert_true(ending->host_available_low_bytes > 0);
+    assert_int_equal(ending->seen[LIMIT_MEMORY], ending->samples[0].rss_bytes);
+    assert_int_equal(ending->seen[LIMIT_PIDS], 1);
+    assert_true(ending->seen[LIMIT_HOST_RESERVE] > 0);
     assert_true(broker.look_at_ns > test_now_ns);
     assert_int_equal(ending->how, 0);
 }
@@ -57,7 +57,7 @@ static void the_hosts_reserve_stops(void **state)
     request.limits.reserve_bytes = INT64_MAX;
     observe_look(&broker);
     assert_int_equal(broker.ending->limit, LIMIT_HOST_RESERVE);
-    assert_int_equal(broker.ending->limit_seen, broker.ending->host_available_low_bytes);
+    assert_int_equal(broker.ending->limit_seen, broker.ending->seen[LIMIT_HOST_RESERVE]);
 }
 
 static void the_grace_ends_for_who_takes_more(void **state)

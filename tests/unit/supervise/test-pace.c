@@ -5,7 +5,7 @@
 
 #define MS(n) ((n)*NS_PER_MS)
 
-static const struct pace_gauge none[PACE_GAUGES] = {{0, 0}, {0, 0}};
+static const struct pace_gauge none[LIMIT_COUNT];
 
 static void the_first_looks_come_early(void **state)
 {
@@ -30,7 +30,7 @@ static void a_short_interval_is_kept(void **state)
 static int64_t wait_after_growth(int64_t before, int64_t value, int64_t limit)
 {
     struct pace pace;
-    struct pace_gauge gauges[PACE_GAUGES] = {{before, limit}, {0, 0}};
+    struct pace_gauge gauges[LIMIT_COUNT] = {{limit != 0, before, limit}};
     pace_start(&pace, 0, MS(250));
     (void)pace_next(&pace, MS(1000), 0, gauges);
     gauges[0].value = value;
@@ -47,6 +47,9 @@ static void looks_come_fast_as_a_limit_comes_near(void **state)
     assert_int_equal(wait_after_growth(2000, 2000, 1000),
                      MS(10));                                /* beyond: the grace is watched */
     assert_int_equal(wait_after_growth(0, 500, 0), MS(250)); /* no limit */
+    /* What must stay above 100, and falls: turned, it grows. */
+    assert_int_equal(wait_after_growth(-900, -450, -100), MS(25));
+    assert_int_equal(wait_after_growth(-450, -900, -100), MS(250));
 }
 
 /* EV-6: at most 1/64 of a processor, 1/8 near a limit. */
@@ -56,7 +59,7 @@ static void a_dear_look_is_followed_by_a_long_rest(void **state)
     pace_start(&pace, 0, MS(250));
     assert_int_equal(pace_next(&pace, MS(1000), MS(1), none), MS(1250));
     assert_int_equal(pace_next(&pace, MS(2000), MS(10), none), MS(2640));
-    struct pace_gauge gauges[PACE_GAUGES] = {{0, 1000}, {0, 0}};
+    struct pace_gauge gauges[LIMIT_COUNT] = {{true, 0, 1000}};
     (void)pace_next(&pace, MS(3000), 0, gauges);
     gauges[0].value = 990;
     assert_int_equal(pace_next(&pace, MS(3250), MS(10), gauges), MS(3250 + 80));
@@ -65,7 +68,7 @@ static void a_dear_look_is_followed_by_a_long_rest(void **state)
 static void absurd_figures_overflow_nothing(void **state)
 {
     struct pace pace;
-    struct pace_gauge gauges[PACE_GAUGES] = {{0, INT64_MAX}, {0, INT64_MAX}};
+    struct pace_gauge gauges[LIMIT_COUNT] = {{true, 0, INT64_MAX}, {true, 0, INT64_MAX}};
     pace_start(&pace, 0, MS(60000));
     (void)pace_next(&pace, MS(1), INT64_MAX / 128, gauges);
     gauges[0].value = gauges[1].value = 1;

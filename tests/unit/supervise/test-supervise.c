@@ -16,7 +16,7 @@ static void an_exit_is_the_payloads_own(void **state)
     assert_int_equal(ending->stragglers, 0);
     assert_int_equal(ending->stop_signal_count, 0);
     assert_true(ending->sample_total >= 1);
-    assert_true(ending->peak_rss_bytes >= ending->largest_rss_bytes);
+    assert_true(ending->seen[LIMIT_MEMORY] >= ending->largest_rss_bytes);
     assert_true(ending->largest_rss_bytes > 0);
     assert_true(ending->created_ns <= ending->released_ns);
     assert_true(ending->released_ns <= ending->exited_ns);
@@ -244,7 +244,7 @@ static void d11_few_descriptors_are_enough_for_a_big_tree(void **state)
         trial_stop_when_ready(&trial, 40);
         trial_run(&trial);
         bool fine = trial.result == 0 && trial.ending->tree_empty &&
-                    trial.ending->peak_tasks >= 40 && waitpid(-1, NULL, WNOHANG) < 0;
+                    trial.ending->seen[LIMIT_PIDS] >= 40 && waitpid(-1, NULL, WNOHANG) < 0;
         _exit(fine ? 0 : 1);
     }
     int status;
@@ -280,13 +280,6 @@ static void t15_a_caller_that_ignores_sigchld_changes_nothing(void **state)
     assert_non_null(ending->tree_empty);
     signal(SIGCHLD, SIG_DFL);
     trial_done(&trial);
-}
-
-static void every_limit_has_its_name(void **state)
-{
-    assert_string_equal(supervise_limit_name(LIMIT_NONE), "");
-    assert_string_equal(supervise_limit_name(LIMIT_PIDS), "pids");
-    assert_string_equal(supervise_limit_name(LIMIT_SETUP), "setup_timeout");
 }
 
 /* A subreaper only while it runs; and it was asked to be one before, it stays. */
@@ -326,7 +319,6 @@ int main(void)
         cmocka_unit_test(t18_a_real_time_signal_is_told_by_its_number),
         cmocka_unit_test(t12_abort_is_a_signal),
         cmocka_unit_test(t15_a_caller_that_ignores_sigchld_changes_nothing),
-        cmocka_unit_test(every_limit_has_its_name),
         cmocka_unit_test(berm_is_a_subreaper_for_the_time_of_the_run),
     };
     return cmocka_run_group_tests_name("supervise/supervise", tests, NULL, NULL);
