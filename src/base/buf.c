@@ -113,11 +113,3 @@ void buf_cut(struct buf *buf, size_t length)
         buf->data[length] = '\0';
     }
 }
-
-char *buf_take_string(struct buf *buf)
-{
-    char *string = buf->data ? buf->data : memory_copy_string("");
-    buf->data = NULL;
-    buf->length = buf->capacity = 0;
-    return string;
-}

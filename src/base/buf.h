@@ -57,6 +57,5 @@ static inline struct span buf_span(const struct buf *buf)
 {
     return span_of(buf_string(buf), buf->length);
 }
-char *buf_take_string(struct buf *buf); /* the caller owns it; the buf is empty afterwards */
 
 #define with_buf cleanup(buf_done) struct buf

@@ -6,11 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct {
-    const char *name;
-    const char *family;
-} codes[] = {
-#define X(enumerator, name, family, meaning) [enumerator] = {name, family},
+static const char *const families[] = {
+#define X(enumerator, name, family, meaning) [enumerator] = family,
     ERR_CODES(X)
 #undef X
 };
@@ -92,12 +89,7 @@ int err_wrap(struct err *err, const char *format, ...)
     return -1;
 }
 
-const char *err_code_name(enum err_code code)
-{
-    return (unsigned)code < ERR_CODE_COUNT ? codes[code].name : "unknown";
-}
-
 const char *err_code_family(enum err_code code)
 {
-    return (unsigned)code < ERR_CODE_COUNT ? codes[code].family : "unknown";
+    return (unsigned)code < ERR_CODE_COUNT ? families[code] : "unknown";
 }

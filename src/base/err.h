@@ -62,5 +62,4 @@ int err_sys(struct err *err, int sys, const char *format, ...) printf_like(3, 4)
 /* Put "context: " in front of what err already says; the code stays. */
 int err_wrap(struct err *err, const char *format, ...) printf_like(2, 3);
 
-const char *err_code_name(enum err_code code);
 const char *err_code_family(enum err_code code);

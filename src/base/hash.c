@@ -22,16 +22,6 @@ void hash_add(struct hash *hash, const void *bytes, size_t n)
     (void)SHA256_Update(context(hash), bytes, n); /* no failure is defined for it */
 }
 
-void hash_add_field(struct hash *hash, const void *bytes, size_t n)
-{
-    unsigned char length[8];
-    for (size_t i = 0; i < sizeof length; i++) {
-        length[i] = (unsigned char)((uint64_t)n >> (8 * i));
-    }
-    hash_add(hash, length, sizeof length);
-    hash_add(hash, bytes, n);
-}
-
 void hash_hex(struct hash *hash, char hex[HASH_HEX_SIZE])
 {
     static const char digits[] = "0123456789abcdef";

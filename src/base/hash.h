@@ -18,6 +18,4 @@ struct hash {
 
 void hash_init(struct hash *hash);
 void hash_add(struct hash *hash, const void *bytes, size_t n);
-/* A field of its own length: eight bytes little-endian, then the bytes. ("ab","c") is not ("a","bc"). */
-void hash_add_field(struct hash *hash, const void *bytes, size_t n);
 void hash_hex(struct hash *hash, char hex[HASH_HEX_SIZE]); /* ends the hash */

@@ -90,7 +90,7 @@ enum bfs_trust { BFS_TRUST_ANY = 1, BFS_TRUST_OWN };
 struct bfs_dir {
     struct fd fd;
     struct bfs_facts facts; /* when it was opened */
-    char *path;             /* physical, for messages, records and bfs_dir_recheck() */
+    char *path;             /* physical, for messages and records */
 };
 
 /* A root: links on the way are followed, then the place is bound. base_fd: AT_FDCWD or a directory. */
@@ -104,9 +104,6 @@ int bfs_dir_open_beneath(const struct bfs_dir *dir, const char *path, struct bfs
                          struct err *err) must_check;
 int bfs_dir_make_beneath(const struct bfs_dir *dir, const char *path, mode_t mode,
                          struct bfs_dir *ret_dir, struct err *err) must_check;
-/* The descriptor is still a directory of the same owner and mode that has a name, and its path
- * still leads to it. ERR_CHANGED otherwise. */
-int bfs_dir_recheck(const struct bfs_dir *dir, struct err *err) must_check;
 int bfs_dir_sync(const struct bfs_dir *dir, struct err *err) must_check;
 static inline int bfs_dir_fd(const struct bfs_dir *dir)
 {
@@ -179,7 +176,6 @@ struct bfs_stage {
     char temporary[BFS_TEMPORARY_SIZE]; /* its name for now; empty: it has none */
     uint64_t written_bytes;
     bool reserved; /* writing up to reserve_bytes cannot hit a full disk */
-    struct hash hash;
 };
 
 /* reserve_bytes 0: nothing is set aside. A filesystem that cannot reserve leaves `reserved` false; a
@@ -187,15 +183,10 @@ struct bfs_stage {
 int bfs_stage_open(const struct bfs_dir *dir, mode_t mode, uint64_t reserve_bytes,
                    struct bfs_stage *ret_stage, struct err *err) must_check;
 int bfs_stage_write(struct bfs_stage *stage, struct span bytes, struct err *err) must_check;
-/* All of an open file, with its checks; the digest of the stage is that of the bytes written. */
-int bfs_stage_copy(struct bfs_stage *stage, const struct bfs_file *file,
-                   struct err *err) must_check;
 /* Ends the stage: synced, named, directory synced. On failure nothing of the name has changed,
  * except that a failed last sync (ERR_SYS "sync directory") leaves the new content there. */
 int bfs_stage_replace(struct bfs_stage *stage, const char *name, struct err *err) must_check;
 int bfs_stage_create(struct bfs_stage *stage, const char *name, struct err *err) must_check;
-/* SHA-256 of the bytes written so far (FS-6). */
-void bfs_stage_digest(const struct bfs_stage *stage, char hex[HASH_HEX_SIZE]);
 static inline int bfs_stage_fd(const struct bfs_stage *stage)
 {
     return fd_num(&stage->fd);

@@ -158,33 +158,6 @@ int bfs_dir_make(int base_fd, const char *path, mode_t mode, enum bfs_trust trus
     return 0;
 }
 
-int bfs_dir_recheck(const struct bfs_dir *dir, struct err *err)
-{
-    struct bfs_facts now;
-    if (bfs_facts_of(bfs_dir_fd(dir), &now, err) < 0) {
-        return -1;
-    }
-    if (now.links == 0) {
-        return err_set(err, ERR_CHANGED, "directory '%s' was removed", dir->path);
-    }
-    if (now.owner != dir->facts.owner || now.group != dir->facts.group ||
-        now.mode != dir->facts.mode) {
-        return err_set(err, ERR_CHANGED,
-                       "directory '%s' has another owner or mode than when it was opened "
-                       "(mode %04o, owner %u; was mode %04o, owner %u)",
-                       dir->path, now.mode & 07777u, now.owner, dir->facts.mode & 07777u,
-                       dir->facts.owner);
-    }
-    with_bfs_dir there = {0};
-    struct err failure = {0};
-    if (bfs_dir_open(AT_FDCWD, dir->path, BFS_TRUST_ANY, &there, &failure) < 0 ||
-        !bfs_facts_same_inode(&there.facts, &dir->facts)) {
-        return err_set(err, ERR_CHANGED, "'%s' is no longer the directory that was opened",
-                       dir->path);
-    }
-    return 0;
-}
-
 int bfs_sync_fd(int dir_fd)
 {
     int result = os_fsync(dir_fd);

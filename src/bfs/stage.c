@@ -76,7 +76,6 @@ int bfs_stage_open(const struct bfs_dir *dir, mode_t mode, uint64_t reserve_byte
                    struct bfs_stage *ret_stage, struct err *err)
 {
     with_bfs_stage stage = {.dir = dir};
-    hash_init(&stage.hash);
     if (open_stage(&stage, mode, err) < 0 || reserve(&stage, reserve_bytes, err) < 0) {
         return -1;
     }
@@ -91,19 +90,8 @@ int bfs_stage_write(struct bfs_stage *stage, struct span bytes, struct err *err)
     if (result < 0) {
         return err_sys(err, result, "write a file in '%s'", stage->dir->path);
     }
-    hash_add(&stage->hash, bytes.p, bytes.n);
     stage->written_bytes += bytes.n;
     return 0;
-}
-
-static int take_into_stage(void *context, struct span bytes, struct err *err)
-{
-    return bfs_stage_write(context, bytes, err);
-}
-
-int bfs_stage_copy(struct bfs_stage *stage, const struct bfs_file *file, struct err *err)
-{
-    return bfs_file_each(file, take_into_stage, stage, err);
 }
 
 /* Everything that can fail for want of space or of a working disk, before the name is touched. */
@@ -174,12 +162,6 @@ int bfs_stage_create(struct bfs_stage *stage, const char *name, struct err *err)
     }
     end(stage);
     return bfs_dir_sync(stage->dir, err);
-}
-
-void bfs_stage_digest(const struct bfs_stage *stage, char hex[HASH_HEX_SIZE])
-{
-    struct hash so_far = stage->hash;
-    hash_hex(&so_far, hex);
 }
 
 void bfs_stage_done(struct bfs_stage *stage)

@@ -191,17 +191,6 @@ char *const *environment_envp(const struct environment *environment)
     return strvec_argv(&environment->child);
 }
 
-const char *environment_value(const struct environment *environment, const char *name)
-{
-    for (size_t i = 0; i < environment->child.count; i++) {
-        struct variable variable = variable_of(environment->child.strings[i]);
-        if (span_equals(variable.name, name)) {
-            return variable.value;
-        }
-    }
-    return NULL;
-}
-
 json_t *environment_recorded(const struct environment *environment)
 {
     json_t *record = json_object();
@@ -226,14 +215,4 @@ void environment_done(struct environment *environment)
     strvec_done(&environment->held_names);
     memory_free(environment->held_reasons);
     *environment = (struct environment){0};
-}
-
-bool environment_refuses(const char *name)
-{
-    return variable_refusal(span_of_string(name), NULL) != NULL;
-}
-
-bool environment_is_credential(const char *name)
-{
-    return variable_is_credential(span_of_string(name));
 }

@@ -53,13 +53,6 @@ struct environment {
 int environment_build(const struct environment_request *request,
                       struct environment *ret_environment, struct err *err) must_check;
 char *const *environment_envp(const struct environment *environment);
-/* The value in the child's environment, or NULL. */
-const char *environment_value(const struct environment *environment, const char *name);
 json_t *environment_recorded(const struct environment *environment) must_check;
 void environment_done(struct environment *environment);
 #define with_environment cleanup(environment_done) struct environment
-
-/* True when EV-2 refuses the name. */
-bool environment_refuses(const char *name);
-/* True when the name looks like a token, password, secret, key, credential or cookie (EV-3). */
-bool environment_is_credential(const char *name);

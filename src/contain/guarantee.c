@@ -4,23 +4,15 @@
 
 #include "buf.h"
 
-static const struct {
-    const char *name;
-    const char *promise;
-} guarantees[] = {
-#define X(enumerator, name, promise) [enumerator] = {name, promise},
+static const char *const guarantee_names[] = {
+#define X(enumerator, name, promise) [enumerator] = name,
     GUARANTEES(X)
 #undef X
 };
 
 const char *guarantee_name(enum guarantee guarantee)
 {
-    return guarantees[guarantee].name;
-}
-
-const char *guarantee_promise(enum guarantee guarantee)
-{
-    return guarantees[guarantee].promise;
+    return guarantee_names[guarantee];
 }
 
 const char *guarantee_level_name(enum guarantee_level level)
@@ -44,7 +36,7 @@ static int unknown(struct span word, struct err *err)
 {
     with_buf known = buf_new(512);
     for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
-        buf_add_format(&known, " %s", guarantees[i].name);
+        buf_add_format(&known, " %s", guarantee_names[i]);
     }
     return err_set(err, ERR_USAGE, "unknown guarantee '%.*s'; known: managed%s",
                    (int)(word.n < 64 ? word.n : 64), word.p, buf_string(&known));
@@ -57,7 +49,7 @@ static int parse_word(struct span word, uint32_t *set, struct err *err)
         return 0;
     }
     for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
-        if (span_equals(word, guarantees[i].name)) {
+        if (span_equals(word, guarantee_names[i])) {
             *set |= UINT32_C(1) << i;
             return 0;
         }
@@ -102,7 +94,7 @@ json_t *guarantees_to_json(const struct guarantees *held)
         json_t *entry = json_object();
         json_object_set_new(entry, "level", json_string(guarantee_level_name(held->level[i])));
         json_object_set_new(entry, "why", held->why[i] ? json_string(held->why[i]) : json_null());
-        json_object_set_new(json, guarantees[i].name, entry);
+        json_object_set_new(json, guarantee_names[i], entry);
     }
     return json;
 }

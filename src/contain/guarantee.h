@@ -53,7 +53,6 @@ struct guarantees {
 #define GUARANTEE_ALL ((UINT32_C(1) << GUARANTEE_COUNT) - 1)
 
 const char *guarantee_name(enum guarantee guarantee);
-const char *guarantee_promise(enum guarantee guarantee);
 const char *guarantee_level_name(enum guarantee_level level);
 const char *containment_name(enum containment containment);
 /* "managed", or names separated by commas. ERR_USAGE names the unknown one and lists the known. */

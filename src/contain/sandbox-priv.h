@@ -124,4 +124,4 @@ void sandbox_render_arguments(const struct sandbox *sandbox, struct buf *out);
 int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct err *err) must_check;
 
 #define SANDBOX_PRIVATE "/run/berm"
-#define SANDBOX_HOME "/tmp/home"
+#define SANDBOX_HOME    "/tmp/home"

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -24,11 +23,6 @@ int os_epoll_add(int epoll_fd, int fd, uint32_t events, uint64_t data)
     return control(epoll_fd, EPOLL_CTL_ADD, fd, events, data);
 }
 
-int os_epoll_change(int epoll_fd, int fd, uint32_t events, uint64_t data)
-{
-    return control(epoll_fd, EPOLL_CTL_MOD, fd, events, data);
-}
-
 int os_epoll_remove(int epoll_fd, int fd)
 {
     return control(epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
@@ -48,27 +42,6 @@ int os_signalfd_read(int fd, struct signalfd_siginfo *ret_info)
 {
     long got = OS_CALL(read, read(fd, ret_info, sizeof *ret_info));
     return got < 0 ? (int)got : got == (long)sizeof *ret_info ? 0 : -EIO;
-}
-
-int os_timerfd(void)
-{
-    return (int)OS_CALL(timerfd_create,
-                        timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-}
-
-int os_timerfd_set(int fd, int64_t at_ns, int64_t period_ns)
-{
-    struct itimerspec spec = {
-        .it_value = {at_ns / NS_PER_S, at_ns % NS_PER_S},
-        .it_interval = {period_ns / NS_PER_S, period_ns % NS_PER_S},
-    };
-    return (int)OS_CALL(timerfd_settime, timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL));
-}
-
-int os_timerfd_read(int fd, uint64_t *ret_expirations)
-{
-    long got = OS_CALL(read, read(fd, ret_expirations, sizeof *ret_expirations));
-    return got < 0 ? (int)got : got == (long)sizeof *ret_expirations ? 0 : -EIO;
 }
 
 int os_poll(int fd, short events, int timeout_ms)

@@ -219,11 +219,6 @@ int os_ftruncate(int fd, off_t length)
     return (int)OS_CALL(ftruncate, ftruncate(fd, length));
 }
 
-int os_fchmod(int fd, mode_t mode)
-{
-    return (int)OS_CALL(fchmod, fchmod(fd, mode));
-}
-
 int os_flock(int fd, int operation)
 {
     return (int)OS_CALL(flock, flock(fd, operation));
@@ -254,11 +249,6 @@ int os_pipe(struct fd *ret_read, struct fd *ret_write)
 int os_pipe_grow(int fd, int bytes)
 {
     return (int)OS_CALL(fcntl, fcntl(fd, F_SETPIPE_SZ, bytes));
-}
-
-int os_pipe_capacity(int fd)
-{
-    return (int)OS_CALL(fcntl, fcntl(fd, F_GETPIPE_SZ));
 }
 
 int os_pipe_unread(int fd)

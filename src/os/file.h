@@ -71,13 +71,11 @@ int os_linkat(int old_dir, const char *old_name, int new_dir, const char *new_na
 int os_fsync(int fd) must_check;
 int os_fallocate(int fd, off_t length) must_check;
 int os_ftruncate(int fd, off_t length) must_check;
-int os_fchmod(int fd, mode_t mode) must_check;
 int os_flock(int fd, int operation) must_check;
 int os_set_nonblocking(int fd, bool on) must_check;
 int os_pipe(struct fd *ret_read, struct fd *ret_write) must_check;
 int os_pipe_grow(int fd, int bytes) must_check; /* F_SETPIPE_SZ; the size now */
-int os_pipe_capacity(int fd) must_check;
-int os_pipe_unread(int fd) must_check; /* FIONREAD */
+int os_pipe_unread(int fd) must_check;          /* FIONREAD */
 bool os_is_terminal(int fd);
 int os_terminal_columns(int fd) must_check;
 /* Is it our controlling terminal, and are we in its foreground? */

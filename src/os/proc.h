@@ -1,17 +1,10 @@
 /* proc.h
  *
- * A process by identity: pid, start time in clock ticks since boot, and a pidfd. The pair (pid,
- * start ticks) within one boot names a process for good; the pid alone does not. Signals go
- * through the pidfd only.
- *
- * Calling sequence
- *   os_proc_open(pid, &proc)   pidfd_open, then the start ticks, then a check that the pidfd's
- *                              process is still the one that was read
- *   os_proc_signal(&proc, sig) never reaches another process, even when the pid was reused
- *   proc_done(&proc)           closes the pidfd; the process is not touched
+ * What /proc says of a process. The pid with the start time, in clock ticks since boot, names a process
+ * for good within one boot; the pid alone does not.
  *
  * Errors       -ESRCH when the process is gone (a zombie that nobody reaped is still there)
- * Source       pidfd_open(2), proc_pid_stat(5) field 22.
+ * Source       proc_pid_stat(5).
  */
 #pragma once
 
@@ -19,18 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "fd.h"
-
-struct proc {
-    pid_t pid; /* 0: none */
-    uint64_t start_ticks;
-    struct fd pidfd;
-};
-
-int os_proc_open(pid_t pid, struct proc *ret_proc) must_check;
-int os_proc_signal(const struct proc *proc, int signal) must_check;
-void proc_done(struct proc *proc);
-#define with_proc cleanup(proc_done) struct proc
+#include "attributes.h"
 
 /* What one read of /proc/PID/stat says. */
 struct proc_stat {

@@ -157,11 +157,6 @@ int os_die_with_parent(void)
     return (int)OS_CALL(prctl, prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
 }
 
-int os_set_undumpable(void)
-{
-    return (int)OS_CALL(prctl, prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
-}
-
 int os_getrlimit(int resource, struct rlimit *ret_limit)
 {
     return (int)OS_CALL(prlimit64, getrlimit((__rlimit_resource_t)resource, ret_limit));
@@ -170,11 +165,6 @@ int os_getrlimit(int resource, struct rlimit *ret_limit)
 int os_setrlimit(int resource, const struct rlimit *limit)
 {
     return (int)OS_CALL(prlimit64, setrlimit((__rlimit_resource_t)resource, limit));
-}
-
-mode_t os_umask(mode_t mask)
-{
-    return umask(mask);
 }
 
 int os_signal_mask(int how, const sigset_t *set, sigset_t *ret_old)
@@ -235,16 +225,6 @@ int os_stop_self(void)
     return (int)OS_CALL(kill, kill(getpid(), SIGSTOP));
 }
 
-int os_rusage_children(struct rusage *ret_usage)
-{
-    return (int)OS_CALL(getrusage, getrusage(RUSAGE_CHILDREN, ret_usage));
-}
-
-int os_rusage_self(struct rusage *ret_usage)
-{
-    return (int)OS_CALL(getrusage, getrusage(RUSAGE_SELF, ret_usage));
-}
-
 pid_t os_getpid(void)
 {
     return getpid();
@@ -260,29 +240,9 @@ uid_t os_geteuid(void)
     return geteuid();
 }
 
-uid_t os_getuid(void)
-{
-    return getuid();
-}
-
 gid_t os_getegid(void)
 {
     return getegid();
-}
-
-bool os_in_group(gid_t gid)
-{
-    if (gid == getegid()) {
-        return true;
-    }
-    gid_t groups[256];
-    long count = OS_CALL(getgroups, getgroups((int)countof(groups), groups));
-    for (long i = 0; i < count; i++) {
-        if (groups[i] == gid) {
-            return true;
-        }
-    }
-    return false;
 }
 
 const char *os_environment(const char *name)

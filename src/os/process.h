@@ -46,10 +46,8 @@ no_return void os_exit(int status); /* _exit: no handlers, no flushing */
 int os_set_subreaper(bool on) must_check;
 int os_is_subreaper(void) must_check; /* 1, 0 or -errno: what the kernel holds, not what was set */
 int os_die_with_parent(void) must_check; /* PR_SET_PDEATHSIG SIGKILL */
-int os_set_undumpable(void) must_check;
 int os_getrlimit(int resource, struct rlimit *ret_limit) must_check;
 int os_setrlimit(int resource, const struct rlimit *limit) must_check;
-mode_t os_umask(mode_t mask);
 
 int os_signal_mask(int how, const sigset_t *set, sigset_t *ret_old) must_check;
 int os_signal_default(int signal) must_check;
@@ -60,15 +58,10 @@ int os_signals_ignored(uint64_t *ret_mask) must_check;
 no_return void os_die_of(int signal);
 int os_stop_self(void) must_check; /* SIGSTOP; returns after SIGCONT */
 
-int os_rusage_children(struct rusage *ret_usage) must_check;
-int os_rusage_self(struct rusage *ret_usage) must_check;
 pid_t os_getpid(void);
 pid_t os_getppid(void);
 uid_t os_geteuid(void);
-uid_t os_getuid(void);
 gid_t os_getegid(void);
-/* True when gid is the caller's effective group or one of its supplementary groups. */
-bool os_in_group(gid_t gid);
 /* A variable of the process's own environment, or NULL. Only the front end may ask. */
 const char *os_environment(const char *name);
 char *const *os_environment_all(void);

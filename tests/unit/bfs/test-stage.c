@@ -123,39 +123,6 @@ static void leaves_nothing_when_it_is_not_published(void **state)
     assert_int_equal(count_entries(place), 0);
 }
 
-/* FS-6 */
-static void the_digest_is_of_the_bytes_that_were_written(void **state)
-{
-    struct place *place = *state;
-    struct err err = {0};
-    char hex[HASH_HEX_SIZE];
-    with_bfs_stage stage = {0};
-    stage_text(place, "ab", 0, &stage);
-    assert_ok(bfs_stage_write(&stage, span_of_string("c"), &err));
-    bfs_stage_digest(&stage, hex);
-    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    assert_int_equal(stage.written_bytes, 3);
-}
-
-/* FS-3, FS-6: an import is a checked read into a stage */
-static void copies_a_file_with_its_checks(void **state)
-{
-    struct place *place = *state;
-    struct err err = {0};
-    put(place, "source", "abc");
-    struct bfs_rule rule = {.maximum_bytes = 100};
-    with_bfs_file file = {0};
-    with_bfs_stage stage = {0};
-    assert_ok(bfs_file_open(&place->dir, "source", &rule, &file, &err));
-    assert_ok(bfs_stage_open(&place->dir, 0600, 3, &stage, &err));
-    assert_ok(bfs_stage_copy(&stage, &file, &err));
-    char hex[HASH_HEX_SIZE];
-    bfs_stage_digest(&stage, hex);
-    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    assert_ok(bfs_stage_create(&stage, "copy", &err));
-    assert_content(place, "copy", "abc");
-}
-
 /* A filesystem without O_TMPFILE: the same promises, by a name that nobody can guess. */
 static void a_named_stage_keeps_the_same_promises(void **state)
 {
@@ -163,7 +130,6 @@ static void a_named_stage_keeps_the_same_promises(void **state)
     struct err err = {0};
     put(place, "taken", "old");
     with_bfs_stage stage = {.dir = &place->dir};
-    hash_init(&stage.hash);
     assert_ok(bfs_stage_open_named(&stage, 0600, &err));
     assert_int_equal(count_entries(place), 2);
     assert_int_equal(strlen(stage.temporary), strlen(".berm-") + 32);
@@ -175,14 +141,12 @@ static void a_named_stage_keeps_the_same_promises(void **state)
     assert_int_equal(count_entries(place), 2);
 
     with_bfs_stage again = {.dir = &place->dir};
-    hash_init(&again.hash);
     assert_ok(bfs_stage_open_named(&again, 0600, &err));
     assert_ok(bfs_stage_write(&again, span_of_string("newer"), &err));
     assert_ok(bfs_stage_replace(&again, "taken", &err));
     assert_content(place, "taken", "newer");
     {
         with_bfs_stage dropped = {.dir = &place->dir};
-        hash_init(&dropped.hash);
         assert_ok(bfs_stage_open_named(&dropped, 0600, &err));
         assert_int_equal(count_entries(place), 3);
     }
@@ -317,8 +281,6 @@ int main(void)
         place_test(a_directory_is_not_replaced),
         place_test(creates_only_what_is_not_there),
         place_test(leaves_nothing_when_it_is_not_published),
-        place_test(the_digest_is_of_the_bytes_that_were_written),
-        place_test(copies_a_file_with_its_checks),
         place_test(a_named_stage_keeps_the_same_promises),
         place_test(what_is_published_was_synced_before),
         place_test(a_step_that_fails_changes_nothing),

@@ -101,7 +101,7 @@ static unused int run_it(const struct place *place, const struct binding *bindin
         void *made_ = (call);                                                                      \
         assert_null(made_);                                                                        \
         if (err.code != (code_)) {                                                                 \
-            fail_msg("code %s: %s", err_code_name(err.code), err.msg);                             \
+            fail_msg("code %d: %s", err.code, err.msg);                                            \
         }                                                                                          \
     } while (0)
 #define assert_made(pointer)                                                                       \

@@ -11,9 +11,9 @@ static void a_program_is_found_hashed_and_run_by_its_descriptor(void **state)
     struct binding_request request = request_for(place, argv, system_path);
     with_binding binding = binding_resolve(&request, &err);
     assert_made(binding);
-    assert_string_equal(binding_invocation_path(binding), "/usr/bin/echo");
-    assert_string_equal(binding_canonical_path(binding), "/usr/bin/echo");
-    const struct file_identity *identity = binding_identity(binding);
+    assert_string_equal(binding->files[0].found.invocation, "/usr/bin/echo");
+    assert_string_equal(binding->files[0].found.walk.canonical, "/usr/bin/echo");
+    const struct file_identity *identity = &binding->files[0].identity;
     struct stat stat_now;
     assert_int_equal(stat("/usr/bin/echo", &stat_now), 0);
     assert_int_equal(identity->inode, stat_now.st_ino);
@@ -79,7 +79,7 @@ static void a_script_from_path_sees_its_path_as_its_name(void **state)
     struct binding_request request = request_for(place, argv, environment);
     with_binding binding = binding_resolve(&request, &err);
     assert_made(binding);
-    assert_string_equal(binding_invocation_path(binding), script);
+    assert_string_equal(binding->files[0].found.invocation, script);
     assert_argv(binding, WORDS("/bin/sh", script, "x"));
 }
 
@@ -202,7 +202,7 @@ static void a_removed_working_directory_names_nothing_relative(void **state)
     struct binding_request other = request_for(&gone, searched, environment);
     with_binding binding = binding_resolve(&other, &err);
     assert_made(binding);
-    assert_string_equal(binding_canonical_path(binding), "/usr/bin/true");
+    assert_string_equal(binding->files[0].found.walk.canonical, "/usr/bin/true");
     close(gone.fd);
 }
 

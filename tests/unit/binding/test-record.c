@@ -40,7 +40,7 @@ static void a_binding_is_recorded_whole(void **state)
         assert_true(json_is_integer(json_object_get(identity, numbers[i])));
     }
     assert_int_equal(json_integer_value(json_object_get(identity, "size_bytes")), 18);
-    assert_string_equal(string(identity, "sha256"), binding_identity(binding)->sha256);
+    assert_string_equal(string(identity, "sha256"), binding->files[0].identity.sha256);
 
     const json_t *interpreters = json_object_get(record, "interpreters");
     assert_int_equal(json_array_size(interpreters), 1);

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "event.h"
 #include "file.h"
 
@@ -27,10 +26,9 @@ static void epoll_tells_which_descriptor_is_ready(void **state)
     assert_int_equal(event.data.u64, 42);
     assert_int_equal(event.events, EPOLLIN);
 
-    assert_int_equal(os_epoll_change(fd_num(&epoll), fd_num(&in), 0, 42), 0);
-    assert_int_equal(os_epoll_wait(fd_num(&epoll), &event, 1, 0), 0);
     assert_int_equal(os_epoll_remove(fd_num(&epoll), fd_num(&in)), 0);
-    assert_int_equal(os_epoll_change(fd_num(&epoll), fd_num(&in), EPOLLIN, 42), -ENOENT);
+    assert_int_equal(os_epoll_wait(fd_num(&epoll), &event, 1, 0), 0);
+    assert_int_equal(os_epoll_remove(fd_num(&epoll), fd_num(&in)), -ENOENT);
 }
 
 static void signals_arrive_as_data(void **state)
@@ -49,22 +47,6 @@ static void signals_arrive_as_data(void **state)
     assert_int_equal(sigprocmask(SIG_SETMASK, &old, NULL), 0);
 }
 
-static void a_timer_counts_its_expirations(void **state)
-{
-    with_fd timer = fd_adopt(os_timerfd());
-    uint64_t count = 0;
-    assert_int_equal(os_timerfd_read(fd_num(&timer), &count), -EAGAIN);
-
-    int64_t now = os_clock_real.monotonic_ns();
-    assert_int_equal(os_timerfd_set(fd_num(&timer), now - 10 * NS_PER_MS, NS_PER_MS), 0);
-    assert_int_equal(os_poll(fd_num(&timer), POLLIN, patience_ms), POLLIN);
-    assert_int_equal(os_timerfd_read(fd_num(&timer), &count), 0);
-    assert_true(count >= 10); /* what was missed while nobody looked counts */
-
-    assert_int_equal(os_timerfd_set(fd_num(&timer), 0, 0), 0);
-    assert_int_equal(os_poll(fd_num(&timer), POLLIN, 0), 0);
-}
-
 static void poll_says_that_the_other_end_is_gone(void **state)
 {
     with_fd in = {0};
@@ -80,7 +62,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(epoll_tells_which_descriptor_is_ready),
         cmocka_unit_test(signals_arrive_as_data),
-        cmocka_unit_test(a_timer_counts_its_expirations),
         cmocka_unit_test(poll_says_that_the_other_end_is_gone),
     };
     return cmocka_run_group_tests_name("os/event", tests, NULL, NULL);

@@ -201,9 +201,8 @@ static void set_up_a_process(void)
                 getcwd(folder, sizeof folder) && folder[1] == '\0' &&
                 os_setrlimit(RLIMIT_NOFILE, &limit) == 0 &&
                 os_getrlimit(RLIMIT_NOFILE, &seen) == 0 && seen.rlim_cur == 64 &&
-                os_set_undumpable() == 0 && os_die_with_parent() == 0;
-    (void)os_umask(027);
-    os_exit(done && os_umask(0) == 027 ? 0 : 1);
+                os_die_with_parent() == 0;
+    os_exit(done ? 0 : 1);
 }
 
 static void a_process_sets_itself_up(void **state)
@@ -257,17 +256,10 @@ static void a_process_stops_until_it_is_continued(void **state)
 
 static void facts_about_oneself(void **state)
 {
-    struct rusage usage;
-    assert_int_equal(os_rusage_self(&usage), 0);
-    assert_true(usage.ru_maxrss > 0);
-    assert_int_equal(os_rusage_children(&usage), 0);
     assert_int_equal(os_getpid(), getpid());
     assert_int_equal(os_getppid(), getppid());
     assert_int_equal(os_geteuid(), geteuid());
-    assert_int_equal(os_getuid(), getuid());
     assert_int_equal(os_getegid(), getegid());
-    assert_true(os_in_group(getegid()));
-    assert_false(os_in_group((gid_t)-2));
     assert_true(os_page_bytes() >= 4096);
     assert_int_equal(os_ticks_per_second(), 100);
     assert_true(os_processors() >= 1);

@@ -57,7 +57,7 @@ static char *make_record(bool in_progress, const char *change)
     }
     with_buf text = buf_new(1 << 20);
     assert_int_equal(json_write(record, JSON_READABLE, &text, &err), 0);
-    return buf_take_string(&text);
+    return memory_copy_string(buf_string(&text));
 }
 
 /* R61: the state folder, and nothing in HOME when it is named; XDG: relative and empty are ignored */

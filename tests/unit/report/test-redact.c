@@ -17,7 +17,7 @@ static char *redacted(struct span in)
     struct buf out = buf_new(4 * in.n + 64);
     redact_text(in, &out);
     assert_true(buf_fits(&out)); /* never longer than documented */
-    return buf_take_string(&out);
+    return memory_copy_string(buf_string(&out));
 }
 
 static char *read_page(void)
@@ -42,7 +42,7 @@ static char *with_line_ends(const char *line)
             buf_add_char(&out, *line);
         }
     }
-    return buf_take_string(&out);
+    return memory_copy_string(buf_string(&out));
 }
 
 struct page {

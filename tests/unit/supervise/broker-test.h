@@ -64,10 +64,10 @@ static unused pid_t broker_adopt_child(struct broker *broker)
             pause();
         }
     }
-    struct proc proc = {0};
-    assert_int_equal(os_proc_open(pid, &proc), 0);
-    assert_int_equal(tree_survey(&broker->tree, (struct proc_identity){pid, proc.start_ticks}, 0),
+    struct proc_stat stat;
+    with_fd file = fd_adopt(os_proc_stat_open(pid));
+    assert_int_equal(os_proc_stat_read(fd_num(&file), &stat), 0);
+    assert_int_equal(tree_survey(&broker->tree, (struct proc_identity){pid, stat.start_ticks}, 0),
                      0);
-    proc_done(&proc);
     return pid;
 }

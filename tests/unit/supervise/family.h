@@ -98,12 +98,12 @@ static unused struct tree family_tree(pid_t leader, struct supervise_ending *end
 {
     struct tree tree;
     struct err err = {0};
-    struct proc proc = {0};
+    struct proc_stat stat;
     assert_int_equal(tree_init(&tree, ending, 1024, &err), 0);
     tree.strangers = strangers;
-    assert_int_equal(os_proc_open(leader, &proc), 0);
-    struct proc_identity identity = {leader, proc.start_ticks};
-    proc_done(&proc);
+    with_fd file = fd_adopt(os_proc_stat_open(leader));
+    assert_int_equal(os_proc_stat_read(fd_num(&file), &stat), 0);
+    struct proc_identity identity = {leader, stat.start_ticks};
     assert_int_equal(tree_survey(&tree, identity, 0), 0);
     return tree;
 }
