@@ -235,6 +235,39 @@ def mirror_faults(paths, proved_by):
     return faults + [f"{path} in PROVED_BY is gone" for path in proved_by if path not in paths]
 
 
+# What the tests alone call, and why it is there all the same.
+UNUSED_EXCEPTIONS = {
+    "record_document": "writes docs/formats (make schema)",
+    "record_schema": "the same",
+    "validate_document_report": "the same",
+    "validate_document_run": "the same",
+    "run_request_decode": "for a front end that is not the command line",
+    "text_is_utf8": "what the fuzz targets ask of every text",
+}
+# Being built; goes with the first run in a sandbox.
+UNDER_WAY = re.compile(r"src/contain/(?:filter|launch-message|sandbox)\.h:\d+"
+                       r"|os_(?:memfd|memfd_seal|recv|socket_pair)")
+
+
+def unused_faults(files, exceptions):
+    """Over {path: text} of src/ and programs/: functions of public headers that nobody calls there.
+
+    Every line that begins with a letter declares or defines; a call, a table and a macro do not."""
+    declared, used = {}, set()
+    for path, text in files.items():
+        code = without_comments(text, strings=False)
+        if module_of(path) and path.endswith(".h") and not path.endswith("-priv.h"):
+            declared |= {match[1]: f"{path}:{number}" for number, match in
+                         lines_with(r"^(?!typedef)[A-Za-z_][\w ]*[ *](\w+)\(", code)}
+        used.update(match[0] for _, line in lines_with(r"^[\s#].*", code)
+                    for match in re.finditer(r"\w+", line[0]))
+    faults = [f"{place}: {name}() is called by no program" for name, place in declared.items()
+              if name not in used and name not in exceptions
+              and not UNDER_WAY.fullmatch(place) and not UNDER_WAY.fullmatch(name)]
+    return faults + [f"{name} is called or gone: take it out of UNUSED_EXCEPTIONS"
+                     for name in exceptions if name in used or name not in declared]
+
+
 MARKER_EXCEPTIONS = {"tests/host/t/20-launch.sh", "tests/tools/test-tally"}  # TAP's own word
 MARKER = r"\b(?:" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")) + r")\b"
 
