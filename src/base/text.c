@@ -155,3 +155,14 @@ bool text_parse_number(struct span in, uint64_t maximum, uint64_t *ret_value)
     *ret_value = value;
     return true;
 }
+
+const char *text_variable(char *const *environment, const char *name)
+{
+    size_t n = strlen(name);
+    for (; environment && *environment; environment++) {
+        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=') {
+            return *environment + n + 1;
+        }
+    }
+    return NULL;
+}

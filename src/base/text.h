@@ -30,3 +30,5 @@ void text_to_utf8(struct buf *out, struct span in);
 
 /* Whole decimal number, no sign, no blank, at most maximum; else false and *ret_value untouched. */
 bool text_parse_number(struct span in, uint64_t maximum, uint64_t *ret_value) must_check;
+/* The value of the first variable of that name in NAME=VALUE strings that NULL ends, or NULL. */
+const char *text_variable(char *const *environment, const char *name);

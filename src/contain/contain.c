@@ -1,11 +1,8 @@
 #include "contain.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
+#include "infrastructure.h"
 #include "memory.h"
 
 static const char no_sandbox[] = "a process group has no sandbox";
@@ -69,38 +66,22 @@ static struct finding probe_scope(const struct cgroup_facts *cgroup)
         memory_copy_string("run without --require; the limit is observed all the same")};
 }
 
-static long read_sysctl(const char *path)
-{
-    char text[32];
-    if (os_read_small(AT_FDCWD, path, text, sizeof text) <= 0) {
-        return -1;
-    }
-    return strtol(text, NULL, 10);
-}
-
 /* Everything that a sandbox gives: user namespaces and bubblewrap. */
 static struct finding probe_sandbox(void)
 {
-    static const char restrict_path[] = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
-    if (read_sysctl(restrict_path) == 1) {
-        return (struct finding){
-            memory_format("%s is 1: unprivileged user namespaces are closed", restrict_path),
-            memory_copy_string(
-                "install an AppArmor profile that allows bubblewrap user namespaces\n"
-                "or run berm as root with --user NAME")};
+    static const struct infrastructure_request anyones = {0};
+    struct finding finding = {0};
+    if (infrastructure_probe(&finding.saw, &finding.remedy) != OUTLOOK_OPEN) {
+        return finding;
     }
-    if (read_sysctl("/proc/sys/user/max_user_namespaces") == 0) {
-        return (struct finding){
-            memory_copy_string("/proc/sys/user/max_user_namespaces is 0"),
-            memory_copy_string("allow user namespaces: sysctl user.max_user_namespaces=15000")};
-    }
-    struct stat stat;
-    if (os_stat_entry(AT_FDCWD, "/usr/bin/bwrap", &stat) < 0) {
-        return (struct finding){memory_copy_string("/usr/bin/bwrap is not there"),
-                                memory_copy_string("install bubblewrap")};
+    struct err err = {0};
+    with_binding bwrap = NULL;
+    if (infrastructure_bind_bwrap(&anyones, &bwrap, &err) < 0) {
+        return (struct finding){memory_copy_string(err.msg),
+                                memory_copy_string("see to bubblewrap, as it says")};
     }
     return (struct finding){
-        memory_copy_string("user namespaces and /usr/bin/bwrap are there, but this version has no "
+        memory_copy_string("user namespaces and bubblewrap are there, but this version has no "
                            "adapter that makes a sandbox"),
         memory_copy_string(
             "run without --require, or in a container or virtual machine of its own")};

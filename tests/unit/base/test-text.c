@@ -57,6 +57,16 @@ static void parses_whole_numbers_only(void **state)
     }
 }
 
+static void finds_the_first_variable_of_a_name(void **state)
+{
+    static const char *const words[] = {"AB=1", "A=", "B", "A=2", NULL};
+    char *const *environment = (char *const *)(uintptr_t)words;
+    assert_string_equal(text_variable(environment, "A"), "");
+    assert_string_equal(text_variable(environment, "AB"), "1");
+    assert_null(text_variable(environment, "B"));
+    assert_null(text_variable(NULL, "A"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -64,6 +74,7 @@ int main(void)
         cmocka_unit_test(shows_invalid_utf8_byte_by_byte),
         cmocka_unit_test(tells_utf8_from_other_bytes),
         cmocka_unit_test(parses_whole_numbers_only),
+        cmocka_unit_test(finds_the_first_variable_of_a_name),
     };
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
 }
