@@ -164,6 +164,16 @@ char *const *binding_argv(const struct binding *binding)
     return strvec_argv(&binding->argv);
 }
 
+const char *binding_canonical_path(const struct binding *binding)
+{
+    return binding->files[0].found.walk.canonical;
+}
+
+const struct file_identity *binding_identity(const struct binding *binding)
+{
+    return &binding->files[0].identity;
+}
+
 void binding_free(struct binding *binding)
 {
     if (!binding) {

@@ -78,6 +78,8 @@ struct binding *binding_resolve(const struct binding_request *request, struct er
 int binding_revalidate(const struct binding *binding, struct err *err) must_check;
 int binding_exec_fd(const struct binding *binding);
 char *const *binding_argv(const struct binding *binding);
+const char *binding_canonical_path(const struct binding *binding);
+const struct file_identity *binding_identity(const struct binding *binding);
 /* The record of EX-1: requested name, invocation path, canonical target, origin, matched PATH
  * entry, decision with its reason, weaknesses, identity; the same for each interpreter. */
 json_t *binding_to_json(const struct binding *binding) must_check;

@@ -327,7 +327,7 @@ void infrastructure_explain_on(const struct infrastructure_host *host, const cha
         text_neutralise(&saw, span_of(line.p, line.n < LINE_SHOWN ? line.n : LINE_SHOWN));
         buf_add_string(&saw, line.n > LINE_SHOWN ? "...)" : ")");
     }
-    *ret_saw = buf_take_string(&saw);
+    *ret_saw = memory_copy_string(buf_string(&saw));
     *ret_remedy = memory_copy_string(reason->remedy);
 }
 
