@@ -44,6 +44,9 @@ static int check(const json_t *record, const char *place, struct err *err)
     if (count == 0) {
         return 0;
     }
+    if (validate_is_of_later_berm(record)) {
+        return err_set(err, ERR_UNAVAILABLE, "'%s' cannot be read: %s", place, faults.strings[0]);
+    }
     return err_set(err, ERR_CORRUPT,
                    "'%s' is no valid record: %s%s; all of it: berm validate-report --file %s",
                    place, faults.strings[0], count > 1 ? " and more" : "", place);

@@ -27,8 +27,8 @@ static void add_type(struct buf *out, const struct record_field *field)
     } else {
         buf_add_string(out, kind->words);
     }
-    if (field->optional) {
-        buf_add_string(out, ", may be missing");
+    if (field_may_be_missing(field)) {
+        buf_add_string(out, field->later ? ", may be missing in old records" : ", may be missing");
     }
 }
 

@@ -240,7 +240,7 @@ static void check_record(struct walk *walk, const struct record *record, const j
         const struct field_kind *kind = field_kind(field);
         const json_t *value = json_object_get(json, field->name);
         size_t mark = enter_member(walk, field->name);
-        if (!value && !field->optional) {
+        if (!value && !field_may_be_missing(field)) {
             fault_of_name(walk, "missing field");
         } else if (value && !(kind->nullable && json_is_null(value))) {
             checks[kind->base](walk, field, value);

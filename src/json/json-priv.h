@@ -17,6 +17,10 @@ static inline int64_t field_maximum(const struct record_field *field)
 {
     return field->maximum ? field->maximum : INT64_MAX;
 }
+static inline bool field_may_be_missing(const struct record_field *field)
+{
+    return field->optional || field->later;
+}
 /* The place of the field in an object that was declared with it. */
 static inline void *field_place(const struct record_field *field, void *object)
 {

@@ -100,6 +100,9 @@ struct record_field {
     /* May be missing. A missing one decodes to its empty value: false, 0, "", the first name, {},
      * no items, null for MAYBE; a null MAYBE that is optional is left out by record_encode(). */
     bool optional;
+    /* The format had it not from the first: it may be missing like an optional one when it is read, and
+     * is always written. */
+    bool later;
     const char *doc;
 };
 struct record {

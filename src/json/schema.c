@@ -158,7 +158,7 @@ static void set_members(json_t *schema, const struct record *root, const struct 
     for (size_t i = 0; i < record->field_count; i++) {
         const struct record_field *field = &record->fields[i];
         set(properties, field->name, field_schema(root, field));
-        if (!field->optional) {
+        if (!field_may_be_missing(field)) {
             json_array_append_new(required, json_string(field->name));
         }
     }

@@ -342,8 +342,10 @@ json_t *archive_read(struct archive *archive, const char *id, struct err *err)
     }
     with_strvec faults = {0};
     if (validate_run_record(json, &faults) > 0) {
-        (void)err_set(err, ERR_CORRUPT, "the record of run %s in '%s' is damaged: %s", id,
-                      archive->dir.path, faults.strings[0]);
+        bool later = validate_is_of_later_berm(json);
+        (void)err_set(err, later ? ERR_UNAVAILABLE : ERR_CORRUPT,
+                      "the record of run %s in '%s' %s: %s", id, archive->dir.path,
+                      later ? "cannot be read" : "is damaged", faults.strings[0]);
         return NULL;
     }
     return json_incref(json);

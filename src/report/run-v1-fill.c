@@ -248,6 +248,7 @@ void run_record_fill(struct run_record *record, const struct report_facts *facts
 {
     record->run_id = copy(facts->run_id && facts->run_id[0] ? facts->run_id : "none");
     record->label = copy_or_null(facts->label);
+    record->scope = copy_or_null(facts->scope);
     record->version = copy(BERM_VERSION);
     fill_controller(&record->controller);
     record->in_progress = facts->in_progress;

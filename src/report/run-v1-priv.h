@@ -1,6 +1,8 @@
 /* run-v1-priv.h
  *
  * berm's own record `berm.run/v1` as C structs; run-v1.c has its table. Owned like report-v1-priv.h.
+ * What was ever written stays readable: a new field is `.later`, and a field is never taken away
+ * (tests/contract/frozen/ holds records that have to be read for ever).
  */
 #pragma once
 
@@ -110,6 +112,7 @@ struct run_exit {
 struct run_record {
     char *run_id;
     char *label;
+    char *scope;
     char *version;
     struct run_controller controller;
     bool in_progress;

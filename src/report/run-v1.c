@@ -3,6 +3,9 @@
 #include "validate.h"
 
 #define COUNT(type, member, text) FIELD(type, member, FIELD_INT, SENSITIVITY_PUBLIC, .doc = (text))
+/* Came after the first records were written, so it is not asked of old ones. */
+#define LATER_COUNT(type, member, text)                                                            \
+    FIELD(type, member, FIELD_INT, SENSITIVITY_PUBLIC, .later = true, .doc = (text))
 #define MAYBE_COUNT(type, member, text)                                                            \
     FIELD(type, member, FIELD_MAYBE_INT, SENSITIVITY_PUBLIC, .doc = (text))
 
@@ -20,8 +23,8 @@ static const struct record controller_record =
 static const struct record_field timing_fields[] = {
     COUNT(struct run_timing, duration_ns, "the whole run"),
     COUNT(struct run_timing, own_ns, "the whole run less the payload's own wall time"),
-    COUNT(struct run_timing, places_ns, "of it: id, state folder, provisional records"),
-    COUNT(struct run_timing, prepare_ns, "of it: host, limits, environment, executable"),
+    LATER_COUNT(struct run_timing, places_ns, "of it: id, state folder, provisional records"),
+    LATER_COUNT(struct run_timing, prepare_ns, "of it: host, limits, environment, executable"),
     MAYBE_COUNT(struct run_timing, setup_ns, "creation of the first process to its release"),
     MAYBE_COUNT(struct run_timing, payload_wall_ns, "release to the end of the first process"),
     MAYBE_COUNT(struct run_timing, stop_ns, "from there until nothing was left"),
@@ -97,10 +100,10 @@ static const struct record_field held_fields[] = {
 static const struct record held_record = RECORD(struct run_held, "held_back", held_fields);
 
 static const struct record_field environment_fields[] = {
-    COUNT(struct run_environment, passed_count, "variables that the payload got"),
+    LATER_COUNT(struct run_environment, passed_count, "variables that the payload got"),
     FIELD(struct run_environment, passed, FIELD_STRINGS, SENSITIVITY_TEXT,
           .doc = "their names; at most 512"),
-    COUNT(struct run_environment, held_back_count, "variables that it did not get"),
+    LATER_COUNT(struct run_environment, held_back_count, "variables that it did not get"),
     FIELD(struct run_environment, held_back, FIELD_OBJECTS, SENSITIVITY_PUBLIC,
           .record = &held_record, .doc = "their names; at most 512"),
     FIELD(struct run_environment, recorded, FIELD_OPEN, SENSITIVITY_TEXT,
@@ -162,6 +165,8 @@ static const struct record_field run_fields[] = {
           .doc = "the run"),
     FIELD(struct run_record, label, FIELD_MAYBE_STRING, SENSITIVITY_TEXT,
           .doc = "what a person called it"),
+    FIELD(struct run_record, scope, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, .later = true,
+          .maximum = 128, .doc = "what the run belongs to, in the caller's own words"),
     FIELD(struct run_record, version, FIELD_STRING, SENSITIVITY_PUBLIC, .doc = "of berm"),
     FIELD(struct run_record, controller, FIELD_OBJECT, SENSITIVITY_PUBLIC,
           .record = &controller_record, .doc = "the process that owns the run"),

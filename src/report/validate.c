@@ -145,8 +145,21 @@ static size_t ask_own(const struct run_record *record, struct strvec *faults)
     return found;
 }
 
+bool validate_is_of_later_berm(const json_t *json)
+{
+    static const char family[] = "berm.run/v";
+    const char *schema = json_string_value(json_object_get(json, "schema"));
+    return schema && strncmp(schema, family, strlen(family)) == 0 &&
+           strcmp(schema, run_v1_record.name) != 0;
+}
+
 size_t validate_run_record(const json_t *json, struct strvec *faults)
 {
+    if (validate_is_of_later_berm(json)) {
+        strvec_push_format(faults, "schema: is %s, which a later berm wrote; this one reads %s",
+                           json_string_value(json_object_get(json, "schema")), run_v1_record.name);
+        return 1;
+    }
     const json_t *inner = json_object_get(json, "report");
     size_t found =
         record_faults(&run_v1_record, json, faults) + null_abort(inner, "report.", faults);

@@ -20,6 +20,8 @@ extern const struct record run_v1_record;
 /* 0 faults: valid. Each fault is "path: what is wrong". */
 size_t validate_report(const json_t *report, struct strvec *faults);
 size_t validate_run_record(const json_t *record, struct strvec *faults);
+/* Its format is a later version of berm.run: it may be right, and this berm cannot tell. */
+bool validate_is_of_later_berm(const json_t *record);
 
 /* The rules as markdown tables, for docs/formats/. */
 void validate_document_report(struct buf *out);

@@ -116,7 +116,7 @@ static const struct record_field request_fields[] = {
     FIELD(struct run_request_holder, label, FIELD_MAYBE_STRING, SENSITIVITY_TEXT, OPTIONAL,
           .maximum = 200, .doc = "text for the record"),
     FIELD(struct run_request_holder, scope, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, OPTIONAL,
-          .minimum = 1, .maximum = 128, .doc = "scope identity"),
+          .minimum = 1, .maximum = 128, .doc = "what the run belongs to, for the record"),
     FIELD(struct run_request_holder, keep_output, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "keep the output beside the record"),
     FIELD(struct run_request_holder, require, FIELD_STRINGS, SENSITIVITY_PUBLIC, OPTIONAL,

@@ -326,6 +326,7 @@ static void begin(struct run *run)
     run->started_ns = request->clock->monotonic_ns();
     run->facts = (struct report_facts){
         .label = request->label,
+        .scope = request->scope,
         .report_file = request->report,
         .command = request->argv,
         .cwd = request->cwd ? request->cwd : ".",

@@ -70,7 +70,8 @@ struct run_request {
     const char *stdin_path;
     const char *report; /* path, or NULL */
     const char *label;
-    const char *scope; /* optional scope identity, [A-Za-z0-9._:-]{1,128}; NULL: none */
+    /* What the run belongs to, for the record: [A-Za-z0-9._:-]{1,128}; NULL: nothing. */
+    const char *scope;
     bool keep_output;
     uint32_t require; /* guarantees that must be enforced, by bit */
     enum run_authority authority;

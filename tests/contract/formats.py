@@ -189,6 +189,54 @@ def _(t):
         t.equal(report["report_file"], str((t.dir / f"{outcome}.json").resolve()), outcome)
 
 
+def kept(t, record):
+    """The record as it lies in the state folder of the case."""
+    place = t.state / f"berm/runs/{record['run_id']}.json"
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    place.write_text(json.dumps(record))
+    return record["run_id"]
+
+
+@case("what was ever written stays readable: a record as the first berm wrote it, and as later ones did")
+def _(t):
+    frozen = sorted((SOURCE / "tests/contract/frozen").glob("run-v1-*.json"))
+    t.true(len(frozen) >= 4, "never take one away, and never change one: that is their use")
+    for path in frozen:
+        record = json.loads(path.read_text())
+        checked = t.berm("validate-report", "--file", path)
+        t.equal((checked.status, answers("run", [record])), (0, ["valid"]), path.name)
+        run_id = kept(t, record)
+        t.equal(t.berm("show", "--json", run_id).json(), record, path.name)
+        shown = t.berm("show", run_id)
+        t.equal(shown.status, 0, shown)
+        t.contains(shown.out.decode(), run_id)
+        t.equal(t.berm("show", path).status, 0, path.name)
+
+
+@case("a record of today has every field, also those that an old one may lack")
+def _(t):
+    t.berm("run", "--quiet", "--json=run.json", "--", "true")
+    record = json.loads((t.dir / "run.json").read_text())
+    schema = json.loads((SOURCE / "schema/run-v1.schema.json").read_text())
+    for part, value in ((schema, record), (schema["$defs"]["timing"], record["timing"]),
+                        (schema["$defs"]["environment"], record["environment"])):
+        t.equal(set(part["properties"]), set(value))
+
+
+@case("a record of a later berm is refused in clear words, and not called damaged")
+def _(t):
+    record = json.loads((SOURCE / "tests/contract/frozen/run-v1-success.json").read_text())
+    record |= {"schema": "berm.run/v2", "invented_later": {}}
+    del record["tasks"]
+    (t.dir / "later.json").write_text(json.dumps(record))
+    why = "schema: is berm.run/v2, which a later berm wrote; this one reads berm.run/v1"
+    for done in (t.berm("show", kept(t, record)), t.berm("show", "./later.json")):
+        t.equal(done.status, 3, done)
+        t.contains(done.err.decode(), f"cannot be read: {why}")
+    checked = t.berm("validate-report", "--file", "later.json", "--json").json()
+    t.equal((checked["valid"], checked["errors"]), (False, [why]))
+
+
 @case("schema/ and docs/formats/ are what the tables say")
 def _(t):
     done = t.run(str(SOURCE / "tools/gen-formats"), "--check", FORMATS)

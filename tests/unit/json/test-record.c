@@ -61,11 +61,39 @@ static void a_record_may_hold_itself(void **state)
     assert_null(strstr(buf_string(&text) + 1, "## "));
 }
 
+/* What came to a format later is not asked of what was written before, and always written. */
+static void a_later_field_may_be_missing_and_is_written(void **state)
+{
+    struct grown {
+        int64_t first;
+        char *then;
+    };
+    const struct record_field fields[] = {
+        FIELD(struct grown, first, FIELD_INT, SENSITIVITY_PUBLIC),
+        FIELD(struct grown, then, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, .later = true),
+    };
+    const struct record record = RECORD(struct grown, "grown/v1", fields);
+    struct grown grown;
+    with_json old = json_object();
+    json_object_set_new(old, "first", json_integer(7));
+    assert_int_equal(record_decode(&record, old, &grown, NULL), 0);
+    assert_null(grown.then);
+    with_json now = record_encode(&record, &grown);
+    assert_true(json_is_null(json_object_get(now, "then")));
+    with_json schema = record_schema(&record);
+    assert_int_equal(json_array_size(json_object_get(schema, "required")), 1);
+    with_buf text = buf_new(10000);
+    record_document(&record, &text);
+    assert_non_null(strstr(buf_string(&text), "a string or null, may be missing in old records"));
+    record_done(&record, &grown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_goes_there_and_back),
         cmocka_unit_test(a_record_may_hold_itself),
+        cmocka_unit_test(a_later_field_may_be_missing_and_is_written),
     };
     return cmocka_run_group_tests_name("json/record", tests, NULL, NULL);
 }

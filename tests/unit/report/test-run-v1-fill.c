@@ -30,6 +30,7 @@ static void who_and_when(void **state)
 {
     struct report_facts facts = make_facts();
     facts.label = "nightly";
+    facts.scope = "build:main";
     facts.places_ns = 11;
     facts.prepare_ns = 12;
     facts.in_progress = true;
@@ -37,6 +38,7 @@ static void who_and_when(void **state)
     is(record, "schema", "\"berm.run/v1\"");
     is(record, "run_id", "\"k7f3aa\"");
     is(record, "label", "\"nightly\"");
+    is(record, "scope", "\"build:main\"");
     is(record, "in_progress", "true");
     is(record, "started_at", "\"2025-11-29T16:00:00.000Z\"");
     const json_t *controller = json_object_get(record, "controller");
