@@ -189,7 +189,8 @@ int os_renameat(int old_dir, const char *old_name, int new_dir, const char *new_
     if (flags == 0) {
         return (int)OS_CALL(renameat, renameat(old_dir, old_name, new_dir, new_name));
     }
-    return (int)OS_CALL(renameat2, renameat2(old_dir, old_name, new_dir, new_name, flags));
+    return (int)OS_CALL(renameat2,
+                        syscall(SYS_renameat2, old_dir, old_name, new_dir, new_name, flags));
 }
 
 int os_link_fd(int file_fd, int new_dir, const char *new_name)

@@ -159,12 +159,12 @@ int os_die_with_parent(void)
 
 int os_getrlimit(int resource, struct rlimit *ret_limit)
 {
-    return (int)OS_CALL(prlimit64, getrlimit((__rlimit_resource_t)resource, ret_limit));
+    return (int)OS_CALL(prlimit64, getrlimit(resource, ret_limit));
 }
 
 int os_setrlimit(int resource, const struct rlimit *limit)
 {
-    return (int)OS_CALL(prlimit64, setrlimit((__rlimit_resource_t)resource, limit));
+    return (int)OS_CALL(prlimit64, setrlimit(resource, limit));
 }
 
 int os_signal_mask(int how, const sigset_t *set, sigset_t *ret_old)
