@@ -1,0 +1,172 @@
+#include "launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "confine.h"
+#include "event.h"
+#include "fault.h"
+#include "file.h"
+#include "process.h"
+
+enum { EXIT_REFUSED = 1, EXIT_BUG = 70 };
+
+static char *add_text(char *at, const char *end, const char *text)
+{
+    size_t length = strnlen(text, (size_t)(end - at));
+    memcpy(at, text, length);
+    return at + length;
+}
+
+void launcher_say(const struct launcher *launcher, enum launch_said said, int value, int extra)
+{
+    struct launch_word word = {.said = said, .value = value, .extra = extra};
+    (void)!os_send(launcher->channel, &word, sizeof word);
+}
+
+void launcher_give_up(const struct launcher *launcher, enum launch_said said, int sys,
+                      const char *what)
+{
+    struct launch_word word = {.said = said, .sys = sys < 0 ? -sys : sys};
+    if (what) {
+        const char *end = word.text + sizeof word.text - 1;
+        char *at = add_text(word.text, end, "cannot ");
+        at = add_text(at, end, what);
+        if (launcher->where) {
+            at = add_text(at, end, ": ");
+            (void)add_text(at, end, launcher->where);
+        }
+    }
+    (void)!os_send(launcher->channel, &word, sizeof word);
+    os_exit(EXIT_REFUSED);
+}
+
+/* The project's own, since err.c needs more of libc than is in this image. */
+void bug_at(const char *file, int line, const char *what)
+{
+    (void)!os_write(2, what, strlen(what));
+    os_exit(EXIT_BUG);
+}
+
+/* --- steps that belong nowhere else ------------------------------------------------------------- */
+
+/* kill(-1) would mean everybody, were this not the first process of a namespace. */
+static int be_first(struct launcher *launcher)
+{
+    return os_getpid() == 1 ? 0 : -EPERM;
+}
+
+static int read_plan(struct launcher *launcher)
+{
+    struct stat facts;
+    int result = os_is_sealed(LAUNCH_PLAN_FD);
+    result = result < 0 ? result : os_fstat(LAUNCH_PLAN_FD, &facts);
+    if (result < 0) {
+        return result;
+    }
+    if (facts.st_size < (off_t)sizeof *launcher->plan) {
+        return -EINVAL;
+    }
+    launcher->plan = os_map_read_only(LAUNCH_PLAN_FD, (size_t)facts.st_size);
+    if (!launcher->plan) {
+        return -ENOMEM;
+    }
+    return launch_plan_check(launcher->plan, (size_t)facts.st_size) ? 0 : -EINVAL;
+}
+
+static int tie_life(struct launcher *launcher)
+{
+    return os_die_with_parent();
+}
+
+/* The caller may have ignored any of them, SIGCHLD too: then no end could be waited for. All stay
+ * blocked here, so that only what cannot be blocked ends the first process. */
+static int reset_signals(struct launcher *launcher)
+{
+    for (int signal = 1; signal < NSIG; signal++) {
+        int result = signal == SIGKILL || signal == SIGSTOP ? 0 : os_signal_default(signal);
+        if (result < 0) {
+            return result;
+        }
+    }
+    sigset_t all;
+    sigfillset(&all);
+    return os_signal_mask(SIG_SETMASK, &all, NULL);
+}
+
+static int take_mask(struct launcher *launcher)
+{
+    launcher->mask = os_umask(0); /* what is made here has the mode that it is made with */
+    return 0;
+}
+
+static int give_mask(struct launcher *launcher)
+{
+    (void)os_umask(launcher->mask);
+    return 0;
+}
+
+static const struct {
+    int (*run)(struct launcher *launcher);
+    const char *what;
+} steps[] = {
+    {be_first, "be the first process of its namespace"},
+    {read_plan, "read its plan"},
+    {tie_life, "tie its life to its parent's"},
+    {reset_signals, "reset signals"},
+    {take_mask, "take the file mode mask"},
+    {mounts_make_own, "have mounts of its own"},
+    {mounts_make_private, "mount the private file system"},
+    {mounts_keep, "keep visible what is asked for"},
+    {mounts_place_private, "put the private file system in place"},
+    {mounts_do_items, "close what the plan closes"},
+    {mounts_close_kernel, "close what the kernel shows"},
+    {mounts_detach_private, "take the private file system's first mount away"},
+    {mountinfo_close_memory, "close the other file systems of memory"},
+    {mountinfo_check, "look at the mounts"},
+    {confine_open_payload, "open the payload's file"},
+    {confine_enter_cwd, "enter the working folder"},
+    {confine_descriptors, "place its descriptors"},
+    {confine_limits, "set resource limits"},
+    {give_mask, "give the file mode mask back"},
+    {confine_capabilities, "give up all capabilities"},
+    {confine_landlock, "set Landlock's rules"},
+    {confine_filter, "load the system call filter"},
+    {confine_no_user_namespace, "close user namespaces: they can still be made"},
+};
+
+static void wait_for_release(struct launcher *launcher)
+{
+    char order = 0;
+    int ready = os_poll(launcher->channel, POLLIN, -1);
+    ssize_t got = ready < 0 ? ready : os_recv(launcher->channel, &order, sizeof order);
+    if (got != 1 || order != LAUNCH_RELEASE) {
+        os_exit(EXIT_REFUSED); /* the controller gave up, or is no more */
+    }
+}
+
+int main(void)
+{
+    fault_role("launcher");
+    static struct launcher launcher = {.channel = LAUNCH_CHANNEL_FD, .file_fd = -1};
+    for (size_t i = 0; i < countof(steps); i++) {
+        int result = steps[i].run(&launcher);
+        if (result < 0) {
+            launcher_give_up(&launcher, LAUNCH_FAILED, result,
+                             launcher.what ? launcher.what : steps[i].what);
+        }
+        launcher.where = NULL;
+    }
+    launcher_say(&launcher, LAUNCH_READY, launcher.landlock_abi, (int)launcher.facts);
+    wait_for_release(&launcher);
+    /* Nobody in here may look into this process, or open what it has open. */
+    int result = os_set_undumpable();
+    if (result < 0) {
+        launcher_give_up(&launcher, LAUNCH_FAILED, result, "close itself to others");
+    }
+    reaper_main(&launcher);
+}

@@ -1,0 +1,102 @@
+/* launcher.h
+ *
+ * The first process of a sandbox, in four parts; what it says and is told stands in launch-message.h.
+ *
+ *   launcher.c   the steps in their order, the words to the controller
+ *   place.c      a path, opened without following a link
+ *   mounts.c     the private file system, and what the plan covers, pins and closes
+ *   mountinfo.c  the mounts that there are: none may stay writable that the plan does not name
+ *   confine.c    descriptors, capabilities, Landlock, the system call filter
+ *   reaper.c     the payload's start, and what the first process of a PID namespace has to do
+ *
+ * Nothing is allocated, and there is no stdio: the image stays small (it is copied into memory for
+ * each run), and a host without memory does not stop the launcher half-way.
+ *
+ * A step answers 0 or -errno. What it could not do is in its row of the table; `where` and `what`
+ * say it closer.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attributes.h"
+#include "fd.h"
+#include "launch-message.h"
+
+struct launcher {
+    const struct launch_plan *plan;
+    int channel;
+    int file_fd; /* the payload's, O_PATH */
+    mode_t mask;
+
+    dev_t private_device;
+    struct fd private_root; /* the private file system, and the folders in it */
+    struct fd tmp;
+    struct fd shm;
+    struct fd empty_folder; /* what covers a folder, and anything else */
+    struct fd empty_file;
+
+    int landlock_abi;
+    uint32_t facts; /* enum launch_fact */
+
+    const char *what;  /* of a failure: instead of the step's own words, or NULL */
+    const char *where; /* and the path, or NULL */
+};
+
+/* Note what failed and where; returns sys. */
+static inline int launcher_fail(struct launcher *launcher, int sys, const char *what,
+                                const char *where)
+{
+    launcher->what = what;
+    launcher->where = where;
+    return sys;
+}
+
+/* place.c */
+
+/* O_PATH, no component may be a link: -ELOOP. flags: O_DIRECTORY or 0. */
+int place_open(const char *path, int flags) must_check;
+/* path is root or lies beneath it, by their text; both physical. */
+bool place_is_beneath(const char *path, const char *root);
+/* Both lead to one file, whatever mounts they lead through. */
+int place_is_same(int a, int b) must_check; /* 1, 0 or -errno */
+
+/* mounts.c, in the order of the steps */
+int mounts_make_own(struct launcher *launcher) must_check;
+int mounts_make_private(struct launcher *launcher) must_check;
+int mounts_keep(struct launcher *launcher) must_check;
+int mounts_place_private(struct launcher *launcher) must_check;
+int mounts_do_items(struct launcher *launcher) must_check;
+int mounts_close_kernel(struct launcher *launcher) must_check;
+int mounts_detach_private(struct launcher *launcher) must_check;
+
+/* mountinfo.c */
+
+/* What is mounted at a place or beneath it is read-only, one mount after the other. */
+int mountinfo_close(struct launcher *launcher, const char *path) must_check;
+/* No file system of memory but the private one stays writable, */
+int mountinfo_close_memory(struct launcher *launcher) must_check;
+/* and nothing at all but that, what the plan opens, and /proc. */
+int mountinfo_check(struct launcher *launcher) must_check;
+
+/* confine.c */
+int confine_open_payload(struct launcher *launcher) must_check;
+int confine_enter_cwd(struct launcher *launcher) must_check;
+int confine_descriptors(struct launcher *launcher) must_check;
+int confine_limits(struct launcher *launcher) must_check;
+int confine_capabilities(struct launcher *launcher) must_check;
+int confine_landlock(struct launcher *launcher) must_check;
+int confine_filter(struct launcher *launcher) must_check;
+int confine_no_user_namespace(struct launcher *launcher) must_check;
+
+/* launcher.c */
+
+/* One packet to the controller; nobody is left to tell when it cannot be sent. */
+void launcher_say(const struct launcher *launcher, enum launch_said said, int value, int extra);
+no_return void launcher_give_up(const struct launcher *launcher, enum launch_said said, int sys,
+                                const char *what);
+
+/* reaper.c: start the payload, reap until nothing is left, exit. */
+no_return void reaper_main(struct launcher *launcher);

@@ -1,0 +1,211 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "confine.h"
+#include "file.h"
+#include "launcher.h"
+
+/* One line of /proc/self/mountinfo. */
+struct mount_line {
+    uint64_t id;
+    dev_t device;
+    char *path; /* unescaped */
+    bool read_only;
+    const char *type;
+};
+
+typedef int mount_visit(struct launcher *launcher, const struct mount_line *line,
+                        const char *argument);
+
+/* \040 and its like, in place. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0'; to++) {
+        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
+            from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
+            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+            from += 4;
+        } else {
+            *to = *from++;
+        }
+    }
+    *to = '\0';
+}
+
+/* "36 35 98:0 /root /path rw,noatime shared:1 - ext4 /dev/x rw" */
+static bool parse(char *text, struct mount_line *ret_line)
+{
+    enum { ID, PARENT, DEVICE, ROOT, PATH_FIELD, OPTIONS, FIELDS };
+    char *fields[FIELDS];
+    for (int i = 0; i < FIELDS; i++) {
+        fields[i] = text;
+        text = strchr(text, ' ');
+        if (!text) {
+            return false;
+        }
+        *text++ = '\0';
+    }
+    /* Optional fields, then a lone dash; they may be none. */
+    char *dash = strncmp(text, "- ", 2) == 0 ? text : strstr(text, " - ");
+    if (!dash) {
+        return false;
+    }
+    char *type = strchr(dash + 1, ' ');
+    type = dash == text && type ? type : dash + 2;
+    type += strspn(type, " ");
+    type[strcspn(type, " \n")] = '\0';
+
+    char *colon = NULL;
+    unsigned long first = strtoul(fields[DEVICE], &colon, 10);
+    if (*colon != ':') {
+        return false;
+    }
+    unescape(fields[PATH_FIELD]);
+    *ret_line = (struct mount_line){
+        .id = strtoull(fields[ID], NULL, 10),
+        .device = makedev((unsigned)first, (unsigned)strtoul(colon + 1, NULL, 10)),
+        .path = fields[PATH_FIELD],
+        .read_only = strncmp(fields[OPTIONS], "ro", 2) == 0 &&
+                     (fields[OPTIONS][2] == ',' || fields[OPTIONS][2] == '\0'),
+        .type = type,
+    };
+    return true;
+}
+
+/* Each line of the file in turn; a line longer than the buffer is -E2BIG. The first visit that fails
+ * ends it. */
+static int each_mount(struct launcher *launcher, mount_visit *visit, const char *argument)
+{
+    static char buffer[32768]; /* three paths of the longest kind fit */
+    with_fd file = fd_adopt(os_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY, 0));
+    if (!fd_is_open(&file)) {
+        return fd_error(&file);
+    }
+    size_t held = 0;
+    for (;;) {
+        ssize_t got = os_read(fd_num(&file), buffer + held, sizeof buffer - 1 - held);
+        if (got <= 0) {
+            return got < 0 ? (int)got : held == 0 ? 0 : -EIO;
+        }
+        held += (size_t)got;
+        buffer[held] = '\0';
+        char *at = buffer;
+        for (char *end = strchr(at, '\n'); end; end = strchr(at, '\n')) {
+            *end = '\0';
+            struct mount_line line;
+            int result = parse(at, &line) ? visit(launcher, &line, argument) : -EINVAL;
+            if (result < 0) {
+                return result;
+            }
+            at = end + 1;
+        }
+        held -= (size_t)(at - buffer);
+        memmove(buffer, at, held);
+        if (held == sizeof buffer - 1) {
+            return -E2BIG;
+        }
+    }
+}
+
+/* The mount itself, when somebody in here can reach it: its path leads to it, and to no mount above
+ * it. -ENOENT: hidden, so that nobody can write to it. */
+static struct fd reach(const struct mount_line *line)
+{
+    struct fd found = fd_adopt(place_open(line->path, 0));
+    if (!fd_is_open(&found)) {
+        int sys = fd_error(&found);
+        bool hidden = sys == -ENOENT || sys == -ENOTDIR || sys == -ELOOP || sys == -EACCES;
+        return fd_adopt(hidden ? -ENOENT : sys);
+    }
+    uint64_t id;
+    int result = os_mount_id(fd_num(&found), &id);
+    if (result < 0 || id != line->id) {
+        fd_close(&found);
+        return fd_adopt(result < 0 ? result : -ENOENT);
+    }
+    return found;
+}
+
+static int close_visit(struct launcher *launcher, const struct mount_line *line,
+                       const char *argument)
+{
+    if (line->read_only || !place_is_beneath(line->path, argument)) {
+        return 0;
+    }
+    with_fd found = reach(line);
+    int result = fd_is_open(&found) ? os_mount_read_only(fd_num(&found)) : fd_error(&found);
+    return result == -ENOENT ? 0 : result;
+}
+
+int mountinfo_close(struct launcher *launcher, const char *path)
+{
+    return each_mount(launcher, close_visit, path);
+}
+
+/* The plan lets the payload write there, or it is the private file system. */
+static bool is_opened(const struct launcher *launcher, const struct mount_line *line)
+{
+    if (line->device == launcher->private_device) {
+        return true;
+    }
+    const struct launch_plan *plan = launcher->plan;
+    for (uint32_t i = 0; i < plan->item_count; i++) {
+        const struct launch_item *item = &launch_plan_items(plan)[i];
+        if (item->kind == LAUNCH_WRITABLE &&
+            place_is_beneath(line->path, launch_plan_string(plan, item->path))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int memory_visit(struct launcher *launcher, const struct mount_line *line,
+                        const char *argument)
+{
+    static const char *const types[] = {"tmpfs", "ramfs", "devtmpfs", "mqueue", "hugetlbfs"};
+    bool memory = false;
+    for (size_t i = 0; i < countof(types); i++) {
+        memory = memory || strcmp(line->type, types[i]) == 0;
+    }
+    if (!memory || line->read_only || is_opened(launcher, line)) {
+        return 0;
+    }
+    with_fd found = reach(line);
+    int result = fd_is_open(&found) ? os_mount_read_only(fd_num(&found)) : fd_error(&found);
+    return result == -ENOENT ? 0 : result;
+}
+
+int mountinfo_close_memory(struct launcher *launcher)
+{
+    return each_mount(launcher, memory_visit, NULL);
+}
+
+static int check_visit(struct launcher *launcher, const struct mount_line *line,
+                       const char *argument)
+{
+    static char name[200]; /* the line's own text is overwritten by the next */
+    /* A file of /proc is its process's, and what else is in it was closed by name; what a terminal
+     * holds is no memory that stays. */
+    if (line->read_only || strcmp(line->type, "proc") == 0 || strcmp(line->type, "devpts") == 0 ||
+        is_opened(launcher, line)) {
+        return 0;
+    }
+    with_fd found = reach(line);
+    if (!fd_is_open(&found)) {
+        return fd_error(&found) == -ENOENT ? 0 : fd_error(&found);
+    }
+    size_t length = strnlen(line->path, sizeof name - 1);
+    memcpy(name, line->path, length);
+    name[length] = '\0';
+    return launcher_fail(launcher, -EPERM, "leave nothing else writable", name);
+}
+
+int mountinfo_check(struct launcher *launcher)
+{
+    return each_mount(launcher, check_visit, NULL);
+}

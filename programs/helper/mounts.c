@@ -1,0 +1,437 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "confine.h"
+#include "file.h"
+#include "launcher.h"
+
+int mounts_make_own(struct launcher *launcher)
+{
+    int result = os_unshare(CLONE_NEWNS);
+    return result < 0 ? result : os_mounts_private();
+}
+
+/* --- the private file system -------------------------------------------------------------------- */
+
+/* "size=N,nr_inodes=M,mode=0700" without stdio. */
+static char *add_text(char *at, const char *text)
+{
+    size_t length = strlen(text);
+    memcpy(at, text, length + 1);
+    return at + length;
+}
+
+static char *add_number(char *at, uint64_t number)
+{
+    char digits[24];
+    char *first = digits + sizeof digits - 1;
+    *first = '\0';
+    do {
+        *--first = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return add_text(at, first);
+}
+
+static struct fd make_folder(int dir_fd, const char *name, mode_t mode)
+{
+    int result = os_mkdirat(dir_fd, name, mode);
+    return fd_adopt(result < 0 ? result
+                               : os_openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY, 0));
+}
+
+static struct fd make_file(int dir_fd, const char *name, mode_t mode)
+{
+    with_fd made = fd_adopt(os_openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, mode));
+    return fd_adopt(fd_is_open(&made) ? os_openat(dir_fd, name, O_PATH | O_NOFOLLOW, 0)
+                                      : fd_error(&made));
+}
+
+/* Which of the private folders stands for a path, and what is left of the path in it; NULL: none. */
+static const struct fd *private_place(const struct launcher *launcher, const char *path,
+                                      const char **ret_rest)
+{
+    const struct {
+        const char *path;
+        const struct fd *folder;
+    } places[] = {
+        {"/tmp/", &launcher->tmp}, {"/var/tmp/", &launcher->tmp}, {"/dev/shm/", &launcher->shm}};
+    for (size_t i = 0; i < countof(places); i++) {
+        size_t length = strlen(places[i].path);
+        if (strncmp(path, places[i].path, length) == 0 && path[length] != '\0') {
+            *ret_rest = path + length;
+            return places[i].folder;
+        }
+    }
+    return NULL;
+}
+
+/* One component beneath a private folder, made when it is missing: but never in a file system that
+ * was bound there, which is the host's. */
+static struct fd step_into(const struct launcher *launcher, int dir_fd, const char *name,
+                           bool folder, mode_t mode)
+{
+    struct fd found = fd_adopt(os_openat(dir_fd, name, O_PATH | O_NOFOLLOW, 0));
+    struct stat facts;
+    int result = fd_error(&found) == -ENOENT ? os_fstat(dir_fd, &facts) : -EEXIST;
+    if (result == -EEXIST) {
+        return found;
+    }
+    if (result < 0 || facts.st_dev != launcher->private_device) {
+        return fd_adopt(result < 0 ? result : -ENOENT);
+    }
+    return folder ? make_folder(dir_fd, name, mode) : make_file(dir_fd, name, mode);
+}
+
+/* The place for a path in the private tree, with the folders that lead to it. */
+static struct fd make_place(const struct launcher *launcher, const char *path, bool folder,
+                            mode_t mode)
+{
+    const char *rest = NULL;
+    const struct fd *start = private_place(launcher, path, &rest);
+    if (!start) {
+        return fd_adopt(-EXDEV);
+    }
+    struct fd at = {0};
+    for (;;) {
+        size_t length = strcspn(rest, "/");
+        char name[256];
+        if (length >= sizeof name) {
+            fd_close(&at);
+            return fd_adopt(-ENAMETOOLONG);
+        }
+        memcpy(name, rest, length);
+        name[length] = '\0';
+        rest += length + strspn(rest + length, "/");
+        bool last = *rest == '\0';
+        if (length == 0 || strcmp(name, "..") == 0) {
+            fd_close(&at);
+            return fd_adopt(-EINVAL);
+        }
+        struct fd next = step_into(launcher, fd_num(fd_is_open(&at) ? &at : start), name,
+                                   folder || !last, last ? mode : 0755);
+        fd_close(&at);
+        at = next;
+        if (last || !fd_is_open(&at)) {
+            return at;
+        }
+    }
+}
+
+static int make_private_folders(struct launcher *launcher)
+{
+    int root = fd_num(&launcher->private_root);
+    launcher->tmp = make_folder(root, "tmp", 01777);
+    launcher->shm = make_folder(root, "shm", 01777);
+    launcher->empty_folder = make_folder(root, "empty", 0555);
+    launcher->empty_file = make_file(root, "void", 0);
+    const struct fd *made[] = {&launcher->tmp, &launcher->shm, &launcher->empty_folder,
+                               &launcher->empty_file};
+    for (size_t i = 0; i < countof(made); i++) {
+        if (!fd_is_open(made[i])) {
+            return fd_error(made[i]);
+        }
+    }
+    if (launcher->plan->home_path != 0) {
+        const char *path = launch_plan_string(launcher->plan, launcher->plan->home_path);
+        with_fd home = make_place(launcher, path, true, 0700);
+        if (!fd_is_open(&home)) {
+            return launcher_fail(launcher, fd_error(&home), "make the private home", path);
+        }
+    }
+    return 0;
+}
+
+int mounts_make_private(struct launcher *launcher)
+{
+    const struct launch_plan *plan = launcher->plan;
+    const char *path = launch_plan_string(plan, plan->private_path);
+    launcher->where = path;
+    with_fd place = fd_adopt(place_open(path, O_DIRECTORY));
+    if (!fd_is_open(&place)) {
+        return fd_error(&place);
+    }
+    char options[96];
+    char *at = add_number(add_text(options, "mode=0700,size="), plan->private_bytes);
+    (void)add_number(add_text(at, ",nr_inodes="), plan->private_inodes);
+    int result = os_mount_memory(fd_num(&place), options);
+    if (result < 0) {
+        return result;
+    }
+    struct stat facts;
+    launcher->private_root = fd_adopt(place_open(path, O_DIRECTORY));
+    if (!fd_is_open(&launcher->private_root)) {
+        return fd_error(&launcher->private_root);
+    }
+    int same = place_is_same(fd_num(&place), fd_num(&launcher->private_root));
+    result = same < 0 ? same : os_fstat(fd_num(&launcher->private_root), &facts);
+    if (result < 0 || same) {
+        return result < 0 ? result : -EXDEV; /* the path led elsewhere the second time */
+    }
+    launcher->private_device = facts.st_dev;
+    launcher->where = NULL;
+    return make_private_folders(launcher);
+}
+
+int mounts_detach_private(struct launcher *launcher)
+{
+    int result = os_mount_detach(fd_num(&launcher->private_root));
+    fd_close(&launcher->private_root);
+    fd_close(&launcher->tmp);
+    fd_close(&launcher->shm);
+    fd_close(&launcher->empty_folder);
+    fd_close(&launcher->empty_file);
+    return result;
+}
+
+/* --- mounts on places --------------------------------------------------------------------------- */
+
+static bool says_missing(int result)
+{
+    return result == -ENOENT || result == -ENOTDIR || result == -ELOOP;
+}
+
+/* Bind what source_fd leads to on the place that on_fd holds and `path` names, and answer a
+ * descriptor in the new mount: the path must lead to what was bound, and through another mount than
+ * before, or somebody changed the way to it. */
+static struct fd bind_on(int source_fd, int on_fd, const char *path)
+{
+    uint64_t before;
+    uint64_t after;
+    int result = os_mount_id(on_fd, &before);
+    result = result < 0 ? result : os_mount_bind(source_fd, on_fd);
+    if (result < 0) {
+        return fd_adopt(result);
+    }
+    struct fd found = fd_adopt(place_open(path, 0));
+    if (!fd_is_open(&found)) {
+        return fd_adopt(says_missing(fd_error(&found)) ? -EXDEV : fd_error(&found));
+    }
+    int same = place_is_same(source_fd, fd_num(&found));
+    result = same < 0 ? same : os_mount_id(fd_num(&found), &after);
+    if (result < 0 || !same || before == after) {
+        fd_close(&found);
+        return fd_adopt(result < 0 ? result : -EXDEV);
+    }
+    return found;
+}
+
+static int must_be_read_only(int fd)
+{
+    struct statfs facts;
+    int result = os_fstatfs(fd, &facts);
+    return result < 0 ? result : facts.f_flags & 1 ? 0 : -EPERM; /* ST_RDONLY */
+}
+
+static int pin(struct launcher *launcher, const char *path, bool closed)
+{
+    with_fd place = fd_adopt(place_open(path, 0));
+    if (!fd_is_open(&place)) {
+        return fd_error(&place);
+    }
+    with_fd pinned = bind_on(fd_num(&place), fd_num(&place), path);
+    if (!fd_is_open(&pinned) || !closed) {
+        return fd_error(&pinned);
+    }
+    int result = os_mounts_read_only(fd_num(&pinned));
+    if (result == -ENOSYS) {
+        result = mountinfo_close(launcher, path);
+    }
+    return result < 0 ? result : must_be_read_only(fd_num(&pinned));
+}
+
+static int mask(const struct launcher *launcher, const char *path)
+{
+    with_fd place = fd_adopt(place_open(path, 0));
+    if (!fd_is_open(&place)) {
+        bool missing = says_missing(fd_error(&place)) && fd_error(&place) != -ELOOP;
+        return missing ? 0 : fd_error(&place);
+    }
+    struct stat facts;
+    int result = os_fstat(fd_num(&place), &facts);
+    if (result < 0) {
+        return result;
+    }
+    const struct fd *cover =
+        S_ISDIR(facts.st_mode) ? &launcher->empty_folder : &launcher->empty_file;
+    with_fd covered = bind_on(fd_num(cover), fd_num(&place), path);
+    if (!fd_is_open(&covered)) {
+        return fd_error(&covered);
+    }
+    result = os_mount_read_only(fd_num(&covered));
+    return result < 0 ? result : must_be_read_only(fd_num(&covered));
+}
+
+/* --- the items of the plan ---------------------------------------------------------------------- */
+
+static int keep_item(struct launcher *launcher, const struct launch_item *item, const char *path)
+{
+    with_fd source = fd_adopt(place_open(path, 0));
+    struct stat facts;
+    int result = fd_is_open(&source) ? os_fstat(fd_num(&source), &facts) : fd_error(&source);
+    if (result < 0) {
+        return result;
+    }
+    with_fd place = make_place(launcher, path, S_ISDIR(facts.st_mode), 0755);
+    if (!fd_is_open(&place)) {
+        return fd_error(&place);
+    }
+    int same = place_is_same(fd_num(&source), fd_num(&place));
+    if (same != 0) {
+        return same < 0 ? same : 0; /* a folder above it was kept, and all that lies in that */
+    }
+    result = os_mount_bind(fd_num(&source), fd_num(&place));
+    if (result < 0) {
+        return result;
+    }
+    with_fd placed = make_place(launcher, path, S_ISDIR(facts.st_mode), 0755);
+    same =
+        fd_is_open(&placed) ? place_is_same(fd_num(&source), fd_num(&placed)) : fd_error(&placed);
+    return same < 0 ? same : same ? 0 : -EXDEV;
+}
+
+static int expect_item(struct launcher *launcher, const struct launch_item *item, const char *path)
+{
+    with_fd place = fd_adopt(place_open(path, 0));
+    struct stat facts;
+    int result = fd_is_open(&place) ? os_fstat(fd_num(&place), &facts) : fd_error(&place);
+    if (result < 0) {
+        return result;
+    }
+    bool same = facts.st_dev == item->device && facts.st_ino == item->inode &&
+                (facts.st_mode & S_IFMT) == item->type;
+    return same ? 0 : -ESTALE;
+}
+
+static int pin_item(struct launcher *launcher, const struct launch_item *item, const char *path)
+{
+    return pin(launcher, path, false);
+}
+
+static int close_item(struct launcher *launcher, const struct launch_item *item, const char *path)
+{
+    return pin(launcher, path, true);
+}
+
+static int mask_item(struct launcher *launcher, const struct launch_item *item, const char *path)
+{
+    return mask(launcher, path);
+}
+
+static int read_only_item(struct launcher *launcher, const struct launch_item *item,
+                          const char *path)
+{
+    with_fd place = fd_adopt(place_open(path, 0));
+    int result = fd_is_open(&place) ? os_mount_read_only(fd_num(&place)) : fd_error(&place);
+    return result < 0 ? result : must_be_read_only(fd_num(&place));
+}
+
+static const struct {
+    int (*run)(struct launcher *launcher, const struct launch_item *item, const char *path);
+    const char *what;
+} kinds[LAUNCH_KIND_COUNT] = {
+    [LAUNCH_KEEP] = {keep_item, "keep visible"},
+    [LAUNCH_EXPECT] = {expect_item, "find what was there before"},
+    [LAUNCH_PIN] = {pin_item, "pin"},
+    [LAUNCH_CLOSE] = {close_item, "close"},
+    [LAUNCH_MASK] = {mask_item, "cover"},
+    [LAUNCH_READ_ONLY] = {read_only_item, "make read-only"},
+};
+
+static int do_items(struct launcher *launcher, bool keep)
+{
+    const struct launch_plan *plan = launcher->plan;
+    for (uint32_t i = 0; i < plan->item_count; i++) {
+        const struct launch_item *item = &launch_plan_items(plan)[i];
+        if ((item->kind == LAUNCH_KEEP) != keep || !kinds[item->kind].run) {
+            continue;
+        }
+        const char *path = launch_plan_string(plan, item->path);
+        int result = kinds[item->kind].run(launcher, item, path);
+        if (result < 0) {
+            return launcher_fail(launcher, result, kinds[item->kind].what, path);
+        }
+    }
+    return 0;
+}
+
+int mounts_keep(struct launcher *launcher)
+{
+    return do_items(launcher, true);
+}
+
+int mounts_do_items(struct launcher *launcher)
+{
+    return do_items(launcher, false);
+}
+
+int mounts_place_private(struct launcher *launcher)
+{
+    const struct {
+        const char *path;
+        const struct fd *folder;
+        bool may_lack;
+    } places[] = {
+        {"/tmp", &launcher->tmp, false},
+        {"/var/tmp", &launcher->tmp, true}, /* missing, or a link: nothing to write to there */
+        {"/dev/shm", &launcher->shm, false},
+    };
+    for (size_t i = 0; i < countof(places); i++) {
+        with_fd place = fd_adopt(place_open(places[i].path, O_DIRECTORY));
+        if (!fd_is_open(&place)) {
+            if (says_missing(fd_error(&place)) && places[i].may_lack) {
+                continue;
+            }
+            return launcher_fail(launcher, fd_error(&place), NULL, places[i].path);
+        }
+        with_fd placed = bind_on(fd_num(places[i].folder), fd_num(&place), places[i].path);
+        if (!fd_is_open(&placed)) {
+            return launcher_fail(launcher, fd_error(&placed), NULL, places[i].path);
+        }
+    }
+    return 0;
+}
+
+/* --- what the kernel shows of itself ------------------------------------------------------------ */
+
+static const struct {
+    const char *path;
+    bool covered; /* or else read-only */
+} kernel_places[] = {
+    {"/proc/sys", false},           /* a uid that is root outside may set the host's there */
+    {"/proc/sysrq-trigger", false}, /* reboots the host */
+    {"/proc/irq", false},           /* moves interrupts */
+    {"/proc/bus", false},           /* devices of the host, by their registers */
+    {"/proc/fs", false},            /* settings of mounted file systems */
+    {"/proc/acpi", false},          /* wakes and sleeps the host */
+    {"/proc/scsi", false},          /* adds and removes devices */
+    {"/proc/kcore", true},          /* all memory */
+    {"/proc/kmsg", true},           /* the kernel's log, taken from who should read it */
+    {"/proc/keys", true},           /* keys of others of the same uid */
+    {"/proc/key-users", true},      /* and who has how many */
+    {"/proc/timer_list", true},     /* addresses and processes of the host */
+    {"/proc/sched_debug", true},    /* processes of the host */
+    {"/proc/latency_stats", true},  /* where the kernel waits, and a switch */
+    {"/proc/kpagecount", true},     /* which memory is shared with whom */
+    {"/proc/kpageflags", true},     /* what is done with each page */
+    {"/proc/kpagecgroup", true},    /* and whose it is */
+    {"/sys/firmware", true},        /* tables and variables of the firmware */
+    {"/sys/kernel/debug", true},    /* the kernel's insides, by whoever mounted it */
+    {"/sys/kernel/tracing", true},  /* what all processes do */
+    {"/sys/kernel/security", true}, /* the policies that hold the host */
+};
+
+int mounts_close_kernel(struct launcher *launcher)
+{
+    for (size_t i = 0; i < countof(kernel_places); i++) {
+        const char *path = kernel_places[i].path;
+        int result = kernel_places[i].covered ? mask(launcher, path) : pin(launcher, path, true);
+        if (result < 0 && result != -ENOENT) {
+            return launcher_fail(launcher, result, NULL, path);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,212 @@
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+
+#include "confine.h"
+#include "event.h"
+#include "file.h"
+#include "launcher.h"
+#include "process.h"
+
+/* What the payload's process sends up its pipe when it does not become the payload. */
+struct start_failure {
+    int32_t sys;
+    int32_t execution; /* the payload itself could not be executed */
+};
+
+struct reaper {
+    struct launcher *launcher;
+    struct fd events;
+    struct fd signals;
+    struct fd start; /* end-of-file: executed */
+    pid_t payload;
+};
+
+/* --- the payload's process, until it is the payload -------------------------------------------- */
+
+static int become(struct launcher *launcher, char *const *argv, char *const *environment,
+                  bool *ret_execution)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    int result = os_setsid();
+    result = result < 0 ? result : os_signal_mask(SIG_SETMASK, &none, NULL);
+    if (result < 0) {
+        return result;
+    }
+    *ret_execution = true;
+    return os_execveat(launcher->file_fd, argv, environment);
+}
+
+/* Pointers to strings in a row. */
+static char *const *list_of(const struct launch_plan *plan, uint32_t offset, uint32_t count,
+                            char **list)
+{
+    const char *text = launch_plan_string(plan, offset);
+    for (uint32_t i = 0; i < count; i++) {
+        list[i] = (char *)(uintptr_t)text;
+        text += strlen(text) + 1;
+    }
+    list[count] = NULL;
+    return list;
+}
+
+no_return static void payload_main(struct launcher *launcher, int failure_fd)
+{
+    static char *arguments[LAUNCH_ARGUMENTS_MAX + 1];
+    static char *variables[LAUNCH_ARGUMENTS_MAX + 1];
+    const struct launch_plan *plan = launcher->plan;
+    bool execution = false;
+    int result =
+        become(launcher, list_of(plan, plan->arguments, plan->argument_count, arguments),
+               list_of(plan, plan->variables, plan->variable_count, variables), &execution);
+    struct start_failure failure = {.sys = result, .execution = execution};
+    (void)!os_write(failure_fd, &failure, sizeof failure); /* the exit speaks, if this does not */
+    os_exit(127);
+}
+
+/* --- the first process -------------------------------------------------------------------------- */
+
+static int watch(struct reaper *reaper)
+{
+    sigset_t ended;
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
+    reaper->signals = fd_adopt(os_signalfd(&ended));
+    reaper->events = fd_adopt(os_epoll_new());
+    const int watched[] = {reaper->launcher->channel,
+                           fd_is_open(&reaper->signals) ? fd_num(&reaper->signals) : -1,
+                           fd_num(&reaper->start)};
+    int result =
+        fd_is_open(&reaper->signals) ? fd_error(&reaper->events) : fd_error(&reaper->signals);
+    for (size_t i = 0; i < countof(watched) && result >= 0; i++) {
+        result = os_epoll_add(fd_num(&reaper->events), watched[i], EPOLLIN, (uint64_t)watched[i]);
+    }
+    return result;
+}
+
+static int start(struct reaper *reaper)
+{
+    struct launcher *launcher = reaper->launcher;
+    with_fd failure = {0};
+    with_fd pidfd = {0};
+    int result = os_pipe(&reaper->start, &failure);
+    result = result < 0 ? result : watch(reaper);
+    if (result < 0) {
+        return result;
+    }
+    pid_t pid = os_clone_child(&pidfd);
+    if (pid == 0) {
+        payload_main(launcher, fd_num(&failure));
+    }
+    if (pid < 0) {
+        return pid;
+    }
+    reaper->payload = pid;
+    /* The payload's streams end with the payload, so nobody else may hold them. */
+    for (int stream = 0; stream < 3; stream++) {
+        struct fd ours = fd_adopt(stream);
+        fd_close(&ours);
+    }
+    return 0;
+}
+
+/* The payload's process became the payload, or says why it did not. */
+static void look_at_start(struct reaper *reaper)
+{
+    struct start_failure failure;
+    ssize_t got = os_read(fd_num(&reaper->start), &failure, sizeof failure);
+    if (got == (ssize_t)sizeof failure) {
+        launcher_give_up(reaper->launcher, failure.execution ? LAUNCH_NOT_EXECUTED : LAUNCH_FAILED,
+                         failure.sys, failure.execution ? NULL : "prepare the payload's process");
+    }
+    if (got != 0) {
+        launcher_give_up(reaper->launcher, LAUNCH_FAILED, (int)got, "start the payload");
+    }
+    fd_close(&reaper->start);
+    launcher_say(reaper->launcher, LAUNCH_EXECUTED, reaper->payload, 0);
+}
+
+static void tell_end(struct reaper *reaper, const siginfo_t *ended)
+{
+    if (fd_is_open(&reaper->start)) {
+        look_at_start(reaper); /* one ended before the other was read */
+    }
+    bool exited = ended->si_code == CLD_EXITED;
+    launcher_say(reaper->launcher, LAUNCH_ENDED, exited ? ended->si_status : 0,
+                 exited ? 0 : ended->si_status);
+    reaper->payload = 0;
+}
+
+/* Reap what has ended, but at most so many at a time that orders are heard in between. True: there
+ * may be more. */
+static bool reap(struct reaper *reaper)
+{
+    enum { AT_A_TIME = 64 };
+    for (int i = 0; i < AT_A_TIME; i++) {
+        siginfo_t ended;
+        int result = os_waitid(P_ALL, 0, &ended, WEXITED | WNOHANG, NULL);
+        if (result == -ECHILD) {
+            os_exit(0); /* whoever lost its parent is our child: nothing is left */
+        }
+        if (result < 0) {
+            launcher_give_up(reaper->launcher, LAUNCH_FAILED, result, "wait for what ended");
+        }
+        if (ended.si_pid == 0) {
+            return false;
+        }
+        if (ended.si_pid == reaper->payload) {
+            tell_end(reaper, &ended);
+        }
+    }
+    return true;
+}
+
+static void obey(struct reaper *reaper)
+{
+    char order = 0;
+    ssize_t got = os_recv(reaper->launcher->channel, &order, sizeof order);
+    if (got == -EAGAIN) {
+        return;
+    }
+    if (got <= 0) {
+        os_exit(0); /* the controller is no more, and all in here goes with us */
+    }
+    /* Nobody to signal is no failure: what was left has just ended. */
+    if (order == LAUNCH_TERMINATE) {
+        (void)!os_signal_namespace(SIGTERM);
+        (void)!os_signal_namespace(SIGCONT);
+    } else if (order == LAUNCH_KILL) {
+        (void)!os_signal_namespace(SIGKILL);
+    }
+}
+
+void reaper_main(struct launcher *launcher)
+{
+    struct reaper reaper = {.launcher = launcher};
+    int result = start(&reaper);
+    if (result < 0) {
+        launcher_give_up(launcher, LAUNCH_FAILED, result, "create the payload's process");
+    }
+    bool more = true; /* an end before the first look has no signal left to wait for */
+    for (;;) {
+        struct epoll_event events[4];
+        int ready = os_epoll_wait(fd_num(&reaper.events), events, countof(events), more ? 0 : -1);
+        if (ready < 0 && ready != -EINTR) {
+            launcher_give_up(launcher, LAUNCH_FAILED, ready, "wait for the next event");
+        }
+        for (int i = 0; i < ready; i++) {
+            int fd = (int)events[i].data.u64;
+            struct signalfd_siginfo signal;
+            if (fd == launcher->channel) {
+                obey(&reaper);
+            } else if (fd == fd_num(&reaper.signals)) {
+                (void)!os_signalfd_read(fd, &signal); /* only a reason to look */
+                more = true;
+            } else if (fd_is_open(&reaper.start)) {
+                look_at_start(&reaper);
+            }
+        }
+        more = more && reap(&reaper);
+    }
+}

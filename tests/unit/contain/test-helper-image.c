@@ -1,0 +1,54 @@
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helper-image.h"
+#include "unit.h"
+
+static void it_is_a_whole_program_that_needs_no_loader(void **state)
+{
+    struct span image = helper_image();
+    assert_true(image.n > sizeof(Elf64_Ehdr));
+    Elf64_Ehdr header;
+    memcpy(&header, image.p, sizeof header);
+    assert_memory_equal(header.e_ident, ELFMAG, SELFMAG);
+    assert_true(header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr) <= image.n);
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        Elf64_Phdr part;
+        memcpy(&part, image.p + header.e_phoff + i * sizeof part, sizeof part);
+        assert_int_not_equal(part.p_type, PT_INTERP);
+        assert_true(part.p_offset + part.p_filesz <= image.n);
+    }
+}
+
+/* Outside of a PID namespace of its own kill(-1) would mean everybody: it refuses to begin. */
+static void it_ends_at_once_when_it_is_not_the_first_process(void **state)
+{
+    struct span image = helper_image();
+    int file = memfd_create("image", MFD_CLOEXEC);
+    assert_int_equal(write(file, image.p, image.n), image.n);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char name[] = "launcher";
+        char *argv[] = {name, NULL};
+        fexecve(file, argv, argv + 1);
+        _exit(99);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1);
+    close(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_a_whole_program_that_needs_no_loader),
+        cmocka_unit_test(it_ends_at_once_when_it_is_not_the_first_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
