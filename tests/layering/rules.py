@@ -241,6 +241,24 @@ def mirror_faults(paths, proved_by):
     return faults + [f"{path} in PROVED_BY is gone" for path in proved_by if path not in paths]
 
 
+# -- ids
+
+PROMISE = re.compile(r"(?<![\w-])(?:[A-Z]{2}-\d{1,2}|[DIMORSTX]\d{1,2})(?![\w])")
+
+
+def promise_faults(files, page):
+    """Every promise and attack that a test names is explained on the page, and the other way round."""
+    explained = set(re.findall(r"(?m)^\| (\S+) \|", page)) - {"id", "---"}
+    named = {}
+    for path, text in files.items():
+        for number, match in lines_with(PROMISE, text):
+            named.setdefault(match[0], f"{path}:{number}")
+    faults = [f"{place}: docs/promises.md does not say what {name} is"
+              for name, place in sorted(named.items()) if name not in explained]
+    return faults + [f"docs/promises.md explains {name}, which no test names"
+                     for name in sorted(explained - set(named))]
+
+
 # What the tests alone call, and why it is there all the same.
 UNUSED_EXCEPTIONS = {
     "record_document": "writes docs/formats (make schema)",
