@@ -1,0 +1,483 @@
+#!/usr/bin/python3
+"""Attacks on the sandbox: each succeeds without it, and is stopped in it.
+
+The attacks are those that `escape --list` names (tests/fixtures/escape.c), and the cases below that
+need more than one program. docs/threats.md is made of both (tools/gen-threats), so that the table
+holds what is tested and nothing else.
+
+Run by root, an attack that an ordinary user can make is made by USER, whom the sandbox is given as
+--user; by anybody else, by that person. What only root can try without a sandbox is then tried in
+the sandbox alone, and the case says so.
+"""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+from tap import Failed, berm_path, case, main
+from terminal import Terminal
+
+BUILD = Path(berm_path()).resolve().parents[2]
+ESCAPE = BUILD / "tests/fixtures/escape"
+ROOT = os.geteuid() == 0
+USER = 61234 if ROOT else os.geteuid()  # has no account, and no processes but the test's
+GROUP = 61234 if ROOT else os.getegid()
+# In a container, root is less than root.
+ROOT_IS_WHOLE = int(Path("/proc/self/status").read_text().split("CapEff:")[1].split()[0], 16) >= \
+    (2 << int(Path("/proc/sys/kernel/cap_last_cap").read_text())) - 1
+SUCCEEDED, STOPPED, CANNOT = 0, 1, 2
+QUOTA_MIB = 64
+QUOTA_INODES = 4096
+
+more = []  # (name, ids, what, undefended, ends) of the cases below, for docs/threats.md
+
+
+def listed():
+    """The rows of `escape --list`."""
+    text = subprocess.run([ESCAPE, "--list"], check=True, capture_output=True, text=True).stdout
+    fields = ("name", "words", "ids", "needs", "what", "ends")
+    return [dict(zip(fields, line.split("\t"))) for line in text.splitlines()]
+
+
+def attack(name, ids, what, undefended, ends, deadline_s=60):
+    """A case that is an attack with more than one program in it."""
+    more.append((name, ids, what, undefended, ends))
+    return case(f"{ids} {name}: {what}", deadline_s)
+
+
+def identity(path):
+    seen = os.stat(path)
+    return f"{seen.st_dev}:{seen.st_ino}"
+
+
+def tree(folder):
+    """Names, types and contents below a folder; sockets have none."""
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else oct(p.lstat().st_mode)
+            for p in sorted(folder.rglob("*"))}
+
+
+class Scene:
+    """What an attack is given words for, all of it USER's, in t.dir and outside of it."""
+
+    def __init__(self, t):
+        self.t = t
+        t.dir.chmod(0o711)
+        self.bin, self.project, self.plain = t.dir / "bin", t.dir / "project", t.dir / "plain"
+        self.folders = (self.bin, self.project, self.plain, t.home)
+        self.open_ones = []
+        self.escape, self.victim_program = self.bin / "escape", self.bin / "victim"
+        for folder in (self.bin, self.plain, self.project / ".git/hooks", self.project / ".berm",
+                       self.project / "below/.git/hooks"):
+            folder.mkdir(parents=True)
+        shutil.copy(ESCAPE, self.escape)
+        shutil.copy(ESCAPE, self.victim_program)
+        shutil.copy(ESCAPE, self.bin / "tool")
+        self.files = {self.project / ".git/config": "[core]\n", t.home / "secret": "secret\n",
+                      self.project / ".git/HEAD": "ref: refs/heads/main\n",
+                      self.project / ".berm/config.yaml": "", t.dir / "outside": "outside\n"}
+        for path, text in self.files.items():
+            path.write_text(text)
+        self.sockets = []
+        self.name = f"berm-escape-{os.getpid()}"
+        self.own(*self.folders, t.dir / "outside")
+        if ROOT:
+            shutil.copy(ESCAPE, self.project / "set-uid")
+            (self.project / "set-uid").chmod(0o4755)
+        self.words = {
+            "secret": t.home / "secret", "secret-id": identity(t.home / "secret"),
+            "secret-name": "secret", "home": t.home, "home-id": identity(t.home),
+            "plain": self.plain, "project": self.project, "project-id": identity(self.project),
+            "tmp": "/tmp", "tmp-id": identity("/tmp"),
+            "outside": t.dir / "outside", "outside-id": identity(t.dir / "outside"),
+            "mib": QUOTA_MIB, "inodes": QUOTA_INODES, "program": self.bin / "tool",
+            "set-uid": self.project / "set-uid", "shm": f"/{self.name}", "queue": f"/{self.name}",
+            "key": 0x42000000 + os.getpid(),
+        }
+
+    def own(self, *paths):
+        if ROOT:
+            for path in paths:
+                for entry in (path, *(path.rglob("*") if path.is_dir() else ())):
+                    os.chown(entry, USER, GROUP)
+
+    def listen(self, family, address):
+        server = socket.socket(family)
+        server.bind(address)
+        server.listen()
+        self.sockets.append(server)
+        if isinstance(address, str) and address[0] == "/":
+            self.own(Path(address))
+        return server
+
+    def prepare(self, words):
+        """Make what the words of an attack name, where that takes more than a file."""
+        if "socket" in words:
+            self.words["socket"] = self.t.home / "socket"
+            self.listen(socket.AF_UNIX, str(self.words["socket"]))
+        for word in {"bus", "agent"}.intersection(words):
+            self.words[word] = self.project / word
+            self.listen(socket.AF_UNIX, str(self.words[word]))
+        if "abstract" in words:
+            self.words["abstract"] = self.name
+            self.listen(socket.AF_UNIX, f"\0{self.name}")
+        if "port" in words:
+            self.words["port"] = self.listen(socket.AF_INET, ("127.0.0.1", 0)).getsockname()[1]
+        if "pid" in words:
+            self.words["pid"] = self.hold(self.victim_program, "hold", **self.as_user())
+        if {"shm", "key", "queue"}.intersection(words):
+            self.hold(self.victim_program, *self.shared(), **self.as_user())
+        if "state" in words:
+            self.words["state"] = self.project / "state/berm"
+            self.words["state"].mkdir(parents=True)
+            self.words["state-id"] = identity(self.words["state"])
+
+    def shared(self):
+        return "hold", self.words["shm"], self.words["key"], self.words["queue"]
+
+    def hold(self, *command, **how):
+        """Somebody to be attacked: starts, says its pid, and ends with the test."""
+        holder = self.t.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, **how)
+        line = holder.stdout.readline().split()
+        if not line or line[0] != b"ready":
+            raise Failed(f"{command} did not start: {line}")
+        return int(line[1])
+
+    def argv(self, row):
+        return [self.escape, row["name"]] + [str(self.words[word]) for word in row["words"].split()]
+
+    @staticmethod
+    def as_user():
+        return {"user": USER, "group": GROUP, "extra_groups": []} if ROOT else {}
+
+    def sandboxed(self, *options, writable=True):
+        """berm run --sandbox, for the project."""
+        words = [berm_path(), "run", "--sandbox", f"--temporary={QUOTA_MIB}M",
+                 f"--temporary-files={QUOTA_INODES}", *options]
+        words += ["--writable", self.project, "--writable", self.plain] if writable else []
+        words += ["--user", f"{USER}:{GROUP}"] if ROOT else []
+        return [*words, "--"]
+
+    def environment(self):
+        """What tells a program of the caller's control sockets."""
+        found = {}
+        if "bus" in self.words:
+            found["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={self.words['bus']}"
+        if "agent" in self.words:
+            found["SSH_AUTH_SOCK"] = str(self.words["agent"])
+        if "state" in self.words:
+            found["XDG_STATE_HOME"] = str(self.project / "state")
+        return found
+
+    def open_descriptors(self):
+        """As a careless caller has them: forty, a folder with secrets behind them."""
+        folder = os.open(self.t.home, os.O_RDONLY | os.O_DIRECTORY)
+        self.open_ones = [folder] + [os.dup(folder) for _ in range(39)]
+
+    def remove(self):
+        """Everything again as it was before the scene."""
+        for fd in self.open_ones:
+            os.close(fd)
+        for server in self.sockets:
+            server.close()
+        for child in self.t.started:
+            if child.stdin:
+                child.stdin.close()  # a holder removes what it left, and ends
+                child.wait()
+        for folder in self.folders:
+            shutil.rmtree(folder)
+        self.t.home.mkdir()
+
+
+def without(t, scene, row):
+    """The attack without a sandbox; None: it cannot be tried here."""
+    if row["needs"] == "console":
+        return None
+    if row["needs"] in ("root", "terminal", "own user") and not ROOT:
+        return None
+    if row["needs"] == "terminal":
+        terminal = Terminal(t, *scene.argv(row))
+        terminal.finish()
+        return terminal.code()
+    as_root = row["needs"] in ("root", "kernel") or row["name"] == "write-state"
+    how = {} if as_root else scene.as_user()
+    command = scene.argv(row)
+    if row["needs"] == "init":
+        command = ["unshare", "-Urpf", "--mount-proc", scene.escape, "init", *command[1:]]
+    if "descriptor" in row["name"]:
+        how["pass_fds"] = scene.open_ones
+    done = t.run(*command, cwd=scene.project, **how)
+    print(f"# without: {done.out.decode(errors='replace').strip()}")
+    return done.status
+
+
+def within(t, scene, row, *options):
+    """The attack in the sandbox: what the payload answered, and all that was said."""
+    command = scene.sandboxed(*options, writable=row["name"] != "write-cwd") + scene.argv(row)
+    if row["needs"] == "terminal":
+        command.insert(command.index("--sandbox"), "--stdin=inherit")
+        terminal = Terminal(t, "/usr/bin/env", "-C", scene.project, *command)
+        said = terminal.finish()
+        return terminal.code(), said
+    done = t.run(*command, cwd=scene.project, env=scene.environment(), pass_fds=scene.open_ones)
+    print(f"# within: {done.out.decode(errors='replace').strip()}")
+    return done.status, str(done)
+
+
+def register(row):
+    @case(f"{row['ids']} {row['name']}: {row['what']}")
+    def _(t):
+        for where in ("without", "within"):
+            scene = Scene(t)
+            try:
+                scene.open_descriptors()
+                scene.prepare(row["words"].split())
+                if where == "without":
+                    undefended(t, scene, row)
+                else:
+                    defended(t, scene, row)
+            finally:
+                scene.remove()
+
+
+def undefended(t, scene, row):
+    seen = without(t, scene, row)
+    if seen is None:
+        print(f"# without a sandbox it needs: {row['needs']}")
+    elif seen == STOPPED and row["needs"] == "kernel":
+        print("# this kernel has it not, or not for everybody")
+    elif seen == STOPPED and row["needs"] == "root" and not ROOT_IS_WHOLE:
+        print("# the root of this host lacks capabilities")
+    else:
+        t.equal(seen, SUCCEEDED, "without a sandbox")
+
+
+def defended(t, scene, row):
+    before = [tree(folder) for folder in scene.folders]
+    answer, said = within(t, scene, row)
+    t.equal(answer, STOPPED if row["ends"] else SUCCEEDED, f"in the sandbox: {said}")
+    if row["ends"]:
+        t.equal([tree(folder) for folder in scene.folders], before, "R34: the caller's folders")
+    if "pid" in scene.words:
+        os.kill(scene.words["pid"], 0)  # whoever was to be attacked is alive
+
+
+for each in listed():
+    register(each)
+
+
+# -- more than one program
+
+def staged(function):
+    """A case with a scene."""
+    def run(t):
+        scene = Scene(t)
+        try:
+            function(t, scene)
+        finally:
+            scene.remove()
+    return run
+
+
+def refused(t, done, *words):
+    """Nothing was run, and the reason is named."""
+    t.equal(done.status, 121, str(done))
+    t.contains(done.err, b"REFUSED")
+    for word in words:
+        t.contains(done.err.decode(errors="replace"), word)
+
+
+@attack("work-in-a-descriptor", "CVE-2024-21626",
+        "the working folder is /proc/self/fd/N of an open folder outside", "succeeds",
+        "the home folder behind it is empty, or the run is refused")
+@staged
+def _(t, scene):
+    scene.open_descriptors()
+    place = f"/proc/self/fd/{scene.open_ones[0]}"
+    how = {"pass_fds": scene.open_ones}
+    t.equal(t.run("/usr/bin/env", "-C", place, scene.escape, "list-home", ".", "secret",
+                  **how).status, SUCCEEDED, "without")
+    done = t.run(*scene.sandboxed("--cwd", place), scene.escape, "list-home", ".", "secret", **how)
+    t.true(done.status in (STOPPED, 121), str(done))
+
+
+@attack("report-within", "R41", "the report lies in a folder that the payload may write",
+        "succeeds: it can put a link in its place", "refused before the run, with the remedy")
+@staged
+def _(t, scene):
+    done = t.run(*scene.sandboxed("--report", scene.project / "report.json"), "true",
+                 cwd=scene.project)
+    refused(t, done, "--report")
+    t.true(not (scene.project / "report.json").exists(), "it was written all the same")
+
+
+@attack("missing-root", "R32", "a writable folder that is not there is made, or passed over", "-",
+        "refused before the run; nothing is made")
+@staged
+def _(t, scene):
+    done = t.run(*scene.sandboxed("--writable", scene.project / "absent"), "true",
+                 cwd=scene.project)
+    refused(t, done, "absent")
+    t.true(not (scene.project / "absent").exists(), "it was made")
+
+
+@attack("odd-sockets", "R33", "addresses of sockets that are links, missing or unreadable end the run",
+        "-", "the run goes on, and what is there is masked")
+@staged
+def _(t, scene):
+    (scene.project / "folder").mkdir()
+    (scene.project / "link").symlink_to("folder")
+    (scene.project / "dangling").symlink_to("nothing")
+    (scene.project / "closed").mkdir(mode=0)
+    for address in ("link", "dangling", "missing", "closed/socket", "link/socket", "."):
+        place = scene.project / address
+        env = {"SSH_AUTH_SOCK": str(place), "DBUS_SESSION_BUS_ADDRESS": f"unix:path={place}"}
+        done = t.run(*scene.sandboxed(), "true", cwd=scene.project, env=env)
+        t.equal(done.status, 0, f"{address}: {done}")
+
+
+@attack("shared-memory", "CVE-2019-19921", "two runs at the same time see each other's memory",
+        "succeeds", "a private /dev/shm and an IPC namespace for each run")
+@staged
+def _(t, scene):
+    scene.hold(*scene.sandboxed("--stdin=inherit"), scene.escape, *scene.shared(),
+               cwd=scene.project)
+    for row in listed():
+        if row["name"] in ("find-shm", "find-sysv", "find-queue"):
+            t.equal(within(t, scene, row)[0], STOPPED, row["name"])
+
+
+@attack("shared-network", "R45", "with --network host: abstract sockets, paths", "succeeds",
+        "Landlock's scope (ABI 6), where the kernel has it; paths are not seen")
+@staged
+def _(t, scene):
+    scene.prepare(["socket", "abstract", "port"])
+    seen = {row["name"]: within(t, scene, row, "--network", "host") for row in listed()
+            if row["name"] in ("connect-path", "connect-abstract", "connect-tcp")}
+    t.equal({name: answer for name, (answer, _) in seen.items()},
+            {"connect-path": STOPPED, "connect-abstract": STOPPED, "connect-tcp": SUCCEEDED}, seen)
+
+
+@attack("kill-all", "T14 T12", "kill(-1, 9), or abort(), in the sandbox confuses who waits outside",
+        "-", "the payload's own status is told")
+@staged
+def _(t, scene):
+    for script, status in (("kill -9 -1; exit 7", 7), ("kill -ABRT $$", 134), ("exit 3", 3),
+                           ("setsid sleep 60 & exit 5", 5), ("kill -9 $$", 137)):
+        done = t.run(*scene.sandboxed("--grace-ms=50"), "/bin/sh", "-c", script, cwd=scene.project)
+        t.equal(done.status, status, f"{script}: {done}")
+
+
+@attack("outlive", "R15", "processes of three levels outlive a killed berm", "succeeds",
+        "the launcher ends with its controller, and all with the launcher")
+@staged
+def _(t, scene):
+    script = "(sleep 60 & setsid sh -c 'sleep 60 & wait' & wait) & echo ready; wait"
+    child = t.start(*scene.sandboxed(), "/bin/sh", "-c", script, cwd=scene.project,
+                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    t.equal(child.stdout.readline(), b"ready\n")
+    child.kill()
+    child.wait()
+    t.equal(child.stdout.read(), b"", "the last of them ended: nobody holds the pipe any more")
+
+
+@attack("interrupt", "R19", "an interrupt ends berm and leaves the payload", "-",
+        "all of it ends; exit 130")
+@staged
+def _(t, scene):
+    child = t.start(*scene.sandboxed("--grace-ms=50"), "/bin/sh", "-c",
+                    "trap '' INT TERM; echo ready; while :; do sleep 1; done", cwd=scene.project,
+                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    t.equal(child.stdout.readline(), b"ready\n")
+    child.send_signal(signal.SIGINT)
+    t.equal(child.stdout.read(), b"")
+    t.equal(child.wait(), -signal.SIGINT)
+
+
+STUBS = {  # what a bubblewrap could be: (script, what berm must say of it)
+    "refuses": ("echo 'bwrap: Failed to make / slave: Permission denied' >&2; exit 1", "mounting"),
+    "no namespaces": ("echo 'bwrap: No permissions to create new namespace' >&2; exit 1",
+                      "user namespaces"),
+    "dies": ("kill -9 $$", ""),
+    "ends silently": ("exit 0", ""),
+    "runs the command itself": ('while [ "$1" != -- ] && [ $# -gt 1 ]; do shift; done; exec "$@"',
+                                ""),
+}
+
+
+@attack("false-bubblewrap", "R13 R14", "a bubblewrap that fails, dies or lies", "-",
+        "refused, with the reason; nothing is run")
+@staged
+def _(t, scene):
+    marker = scene.project / "ran"
+    for name, (script, words) in STUBS.items():
+        stub = t.dir / "bwrap"
+        stub.write_text(f"#!/bin/sh\n{script}\n")
+        stub.chmod(0o755)
+        env = {"BERM_BWRAP_PATH": str(stub),
+               "BERM_BWRAP_SHA256": hashlib.sha256(stub.read_bytes()).hexdigest()}
+        done = t.run(*scene.sandboxed(), "/usr/bin/touch", marker, cwd=scene.project, env=env)
+        t.true(done.status in (121, 125), f"{name}: {done}")
+        t.contains(done.err.decode(errors="replace"), words)
+        t.true(not marker.exists(), f"{name}: the payload ran")
+
+
+def exchange(folder, one, other):
+    """renameat2(RENAME_EXCHANGE): both names are there at every moment."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(folder, os.fsencode(one), folder, os.fsencode(other), 2) != 0:
+        raise Failed(os.strerror(ctypes.get_errno()))
+
+
+ROUNDS = 50
+
+
+@attack("swapped-roots", "CVE-2025-31133 I2",
+        "the writable folder and its .git are swapped with links while the sandbox is set up",
+        "succeeds", "what was looked at is what is mounted", deadline_s=240)
+@staged
+def _(t, scene):
+    target = t.dir / "target"
+    (target / "hooks").mkdir(parents=True)
+    (t.dir / "project.link").symlink_to("target")
+    (scene.project / "git.link").symlink_to("../target")
+    scene.own(target)
+    stop, swaps = threading.Event(), [0]
+
+    def swap():
+        with_folder = os.open(t.dir, os.O_RDONLY)
+        inside = os.open(scene.project, os.O_RDONLY)
+        while not stop.is_set():
+            exchange(with_folder, "project", "project.link")
+            exchange(inside, ".git", "git.link")
+            swaps[0] += 1
+        os.close(with_folder)
+        os.close(inside)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    answers = {}
+    try:
+        for _ in range(ROUNDS):
+            done = t.run(*scene.sandboxed(), "/bin/sh", "-c",
+                         f"touch {scene.project}/here; touch {scene.project}/.git/hooks/escaped; "
+                         f"touch {target}/escaped", cwd=t.dir)
+            answers[done.status] = answers.get(done.status, 0) + 1
+            t.equal(sorted(p.name for p in target.rglob("*")), ["hooks"], str(done))
+    finally:
+        stop.set()
+        thread.join()
+    print(f"# {swaps[0]} swaps, answers {answers}")
+
+
+if __name__ == "__main__":
+    main()
