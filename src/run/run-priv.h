@@ -43,6 +43,34 @@ void prepare(const struct run_request *request, struct preparation *preparation)
 void preparation_done(struct preparation *preparation);
 #define with_preparation cleanup(preparation_done) struct preparation
 
+/* run.c: a run on its way. */
+struct run {
+    const struct run_request *request;
+    struct interrupts interrupts;
+    struct archive *archive;
+    struct slot *record_slot;
+    struct slot *report_slot;
+    char id[RUN_ID_SIZE];
+    struct preparation preparation;
+    struct supervise_ending *ending;
+    struct err failure;
+    json_t *envelope;
+    char *kept_path[STREAM_COUNT];
+    struct fd kept[STREAM_COUNT];
+    int64_t started_ns;
+    struct report_facts facts;
+};
+
+/* The first failure of berm's own is the one that is told. */
+void run_fail(struct run *run, const struct err *err);
+
+/* publish.c */
+enum { RUN_RECORD_MAX_BYTES = 4 << 20 };
+int run_render(const json_t *value, struct buf *out, struct err *err) must_check;
+const json_t *run_inner_report(const json_t *record);
+/* What the facts amount to, into every place that was taken; then old records give way. */
+int run_publish(struct run *run, struct run_result *result, struct err *err) must_check;
+
 /* exit-code.c */
 int run_exit_code(enum run_exit_mode mode, const struct verdict *verdict,
                   const struct report_facts *facts);

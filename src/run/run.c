@@ -15,25 +15,7 @@
 #include "memory.h"
 #include "process.h"
 
-enum { RECORD_MAX_BYTES = 4 << 20 };
 enum { KEEP_DEFAULT_BYTES = 64 << 20 };
-
-struct run {
-    const struct run_request *request;
-    struct interrupts interrupts;
-    struct archive *archive;
-    struct slot *record_slot;
-    struct slot *report_slot;
-    char id[RUN_ID_SIZE];
-    struct preparation preparation;
-    struct supervise_ending *ending;
-    struct err failure;
-    json_t *envelope;
-    char *kept_path[STREAM_COUNT];
-    struct fd kept[STREAM_COUNT];
-    int64_t started_ns;
-    struct report_facts facts;
-};
 
 static void run_done(struct run *run)
 {
@@ -50,8 +32,7 @@ static void run_done(struct run *run)
     interrupts_end(&run->interrupts);
 }
 
-/* The first failure of berm's own is the one that is told. */
-static void fail(struct run *run, const struct err *err)
+void run_fail(struct run *run, const struct err *err)
 {
     if (run->failure.code == ERR_NONE) {
         run->failure = *err;
@@ -64,28 +45,12 @@ static void note(struct run *run, const char *what, const struct err *err)
     strvec_push_format(&run->preparation.notes, "%s: %s", what, err->msg);
 }
 
-static int render(const json_t *value, struct buf *out, struct err *err)
-{
-    buf_clear(out);
-    if (json_write(value, JSON_READABLE, out, err) < 0) {
-        return -1;
-    }
-    return buf_fits(out) ? 0
-                         : err_set(err, ERR_OVER_BUDGET, "a record may hold at most %d bytes",
-                                   RECORD_MAX_BYTES);
-}
-
-static const json_t *inner_report(const json_t *record)
-{
-    return json_object_get(record, "report");
-}
-
 /* A complete record that says "in progress" stands in every place before anything long begins. */
 static int take_slot(struct run *run, const json_t *part, const char *path, struct slot **ret_slot,
                      struct err *err)
 {
-    with_buf text = buf_new(RECORD_MAX_BYTES);
-    if (render(part, &text, err) < 0) {
+    with_buf text = buf_new(RUN_RECORD_MAX_BYTES);
+    if (run_render(part, &text, err) < 0) {
         return -1;
     }
     *ret_slot = slot_take(path, run->id, buf_span(&text), REPORT_RESERVE_BYTES, err);
@@ -113,7 +78,7 @@ static void take_report(struct run *run, const json_t *provisional)
 {
     struct err err = {0};
     if (take_slot(run, provisional, run->request->report, &run->report_slot, &err) < 0) {
-        fail(run, &err);
+        run_fail(run, &err);
         return;
     }
     run->facts.report_file = slot_path(run->report_slot); /* wherever it is read from later */
@@ -134,7 +99,7 @@ static void take_places(struct run *run)
         if (request->report) {
             note(run, "no record in the state folder", &err);
         } else {
-            fail(run, &err);
+            run_fail(run, &err);
         }
     }
     run->facts.run_id = run->id;
@@ -142,7 +107,7 @@ static void take_places(struct run *run)
     with_json record = report_build(&run->facts, &err);
     run->facts.in_progress = false;
     if (!record) {
-        fail(run, &err);
+        run_fail(run, &err);
         return;
     }
     if (archived) {
@@ -151,12 +116,12 @@ static void take_places(struct run *run)
             if (request->report) {
                 note(run, "no record in the state folder", &err);
             } else {
-                fail(run, &err);
+                run_fail(run, &err);
             }
         }
     }
     if (request->report) {
-        take_report(run, inner_report(record));
+        take_report(run, run_inner_report(record));
     }
 }
 
@@ -165,13 +130,11 @@ static void open_kept(struct run *run)
     static const char *const suffixes[STREAM_COUNT] = {".stdout", ".stderr"};
     for (int i = 0; i < STREAM_COUNT && run->request->keep_output; i++) {
         struct err err = {0};
-        run->kept[i] = fd_adopt(
-            run->archive ? archive_create(run->archive, run->id, suffixes[i], &err) : -ENOENT);
-        if (!fd_is_open(&run->kept[i])) {
-            if (err.code == ERR_NONE) {
-                (void)err_set(&err, ERR_UNAVAILABLE, "--keep-output needs the state folder");
-            }
-            fail(run, &err);
+        int made = run->archive
+                       ? archive_create(run->archive, run->id, suffixes[i], &run->kept[i], &err)
+                       : err_set(&err, ERR_UNAVAILABLE, "--keep-output needs the state folder");
+        if (made < 0) {
+            run_fail(run, &err);
             return;
         }
         run->kept_path[i] = archive_path(run->archive, run->id, suffixes[i]);
@@ -208,116 +171,10 @@ static void supervise(struct run *run)
     struct err err = {0};
     if (supervise_run(&wanted, &run->ending, &err) < 0) {
         run->facts.not_spawned = true;
-        fail(run, &err);
+        run_fail(run, &err);
         return;
     }
     run->facts.ending = run->ending;
-}
-
-static void gather(struct run *run)
-{
-    struct report_facts *facts = &run->facts;
-    const struct supervise_ending *ending = run->ending;
-    facts->duration_ns = run->request->clock->monotonic_ns() - run->started_ns;
-    int64_t payload_ns = ending && ending->released_ns > 0 && ending->exited_ns > 0
-                             ? ending->exited_ns - ending->released_ns
-                             : 0;
-    facts->own_ns = facts->duration_ns - payload_ns;
-}
-
-static int publish_part(struct slot *slot, const json_t *part, struct err *err)
-{
-    with_buf text = buf_new(RECORD_MAX_BYTES);
-    return render(part, &text, err) < 0 ? -1 : slot_publish(slot, buf_span(&text), err);
-}
-
-/* The requested place failed: a complete report in the system's temporary folder (RP-4). */
-static int publish_fallback(struct run *run, const json_t *record, struct run_result *result,
-                            struct err *err)
-{
-    char path[4096];
-    with_buf text = buf_new(RECORD_MAX_BYTES);
-    if (render(inner_report(record), &text, err) < 0 ||
-        slot_fallback(run->id, buf_span(&text), path, sizeof path, err) < 0) {
-        return -1;
-    }
-    memory_free(result->report_path);
-    result->report_path = memory_copy_string(path);
-    return 0;
-}
-
-static bool place_is_missing(const struct run *run)
-{
-    return run->request->report ? !run->report_slot : !run->record_slot;
-}
-
-static json_t *build(struct run *run, struct err *err)
-{
-    gather(run);
-    return report_build(&run->facts, err);
-}
-
-enum place { PLACE_REPORT, PLACE_RECORD };
-
-static const json_t *part_for(enum place place, const json_t *record)
-{
-    return place == PLACE_REPORT ? inner_report(record) : record;
-}
-
-/* The record is built again to say that its place could not be written. The place itself gets it too
- * where it still can: what was renamed and then not synced must not go on saying something else. */
-static int admit(struct run *run, enum place place, struct slot *slot, json_t **record,
-                 const struct err *why, struct err *err)
-{
-    struct err ignored = {0};
-    fail(run, why);
-    run->facts.fallback = true;
-    json_drop(record);
-    *record = build(run, err);
-    if (!*record) {
-        return -1;
-    }
-    (void)!publish_part(slot, part_for(place, *record), &ignored); /* the fallback has it as well */
-    return 0;
-}
-
-static int publish_place(struct run *run, enum place place, struct slot *slot, char **ret_path,
-                         struct run_result *result, struct err *err)
-{
-    struct err why = {0};
-    if (!slot) {
-        return 0;
-    }
-    if (publish_part(slot, part_for(place, result->record), &why) == 0) {
-        *ret_path = memory_copy_string(slot_path(slot));
-        return 0;
-    }
-    /* Beside a report that was asked for by name, the state folder's copy is one more. */
-    bool needed = place == PLACE_REPORT || !run->request->report;
-    return needed ? admit(run, place, slot, &result->record, &why, err) : 0;
-}
-
-static int publish(struct run *run, struct run_result *result, struct err *err)
-{
-    /* Who presses Ctrl-C while what is left is being ended still wants the shell's loop to end. */
-    run->facts.late_signal = run->ending ? interrupts_pending(&run->interrupts) : 0;
-    run->facts.fallback = place_is_missing(run);
-    result->record = build(run, err);
-    if (!result->record ||
-        publish_place(run, PLACE_REPORT, run->report_slot, &result->report_path, result, err) < 0 ||
-        publish_place(run, PLACE_RECORD, run->record_slot, &result->record_path, result, err) < 0) {
-        return -1;
-    }
-    return run->facts.fallback ? publish_fallback(run, result->record, result, err) : 0;
-}
-
-static void prune(struct run *run)
-{
-    struct archive_pruned pruned;
-    struct err err = {0};
-    if (run->archive && run->record_slot && archive_prune(run->archive, false, &pruned, &err) < 0) {
-        /* The run itself is published; an old record that stays harms nobody. */
-    }
 }
 
 static void begin(struct run *run)
@@ -335,7 +192,7 @@ static void begin(struct run *run)
     };
     struct err err = {0};
     if (interrupts_begin(&run->interrupts, &err) < 0) {
-        fail(run, &err);
+        run_fail(run, &err);
     }
 }
 
@@ -381,10 +238,9 @@ int run_execute(const struct run_request *request, struct run_result *ret_result
     if (run.failure.code == ERR_NONE) {
         prepare_and_run(&run);
     }
-    if (publish(&run, &result, err) < 0) {
+    if (run_publish(&run, &result, err) < 0) {
         return -1;
     }
-    prune(&run);
 
     struct verdict verdict;
     report_decide(&run.facts, &verdict);

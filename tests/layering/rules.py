@@ -29,6 +29,8 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     "tests/unit/report/test-redact.c": ("report/scan",),
     # tables without code, and the rules that only the validator asks
     "tests/unit/report/test-validate.c": ("report/report-v1", "report/rules", "report/run-v1"),
+    # a stage of a run, which only a run has the facts for
+    "tests/unit/run/test-run.c": ("run/publish",),
 }.items() for source in sources}
 
 # What code outside os/ may take from libc: but for memory itself, nothing here makes a system call.
