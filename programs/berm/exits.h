@@ -1,7 +1,8 @@
 /* exits.h
  *
- * Exit codes: those of `berm run` (its own are made in src/run, these are for its help and its usage
- * errors) and those of every other command, which follow from the error (docs/adr/0007).
+ * Exit codes. How a run ended is answered by src/report/exit.c, and by src/run/exit-code.c in another
+ * mode than the plain one; RUN_EXITS is what the help says of it, and EXIT_RUN_* what `berm run` answers
+ * when there was no run. Every other command answers by its error (docs/adr/0007).
  */
 #pragma once
 

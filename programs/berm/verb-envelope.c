@@ -84,20 +84,6 @@ static void describe(struct buf *out, const json_t *envelope)
     add_guarantees(out, envelope);
 }
 
-/* Attestation and promotions belong to the envelope; no adapter of this version can earn one. */
-static void add_qualification(json_t *envelope, const struct contain *contain)
-{
-    json_object_set_new(envelope, "adapter", contain_to_json(contain));
-    json_object_set_new(envelope, "attestation",
-                        json_pack("{s:b, s:n, s:n, s:b, s:b, s:s, s:s}", "valid", 0,
-                                  "expected_fingerprint", "value", "qualification_available", 0,
-                                  "qualified_for_production_tiers", 0, "adapter",
-                                  contain->adapter_id, "reason",
-                                  "the adapter enforces nothing, so there is nothing to qualify"));
-    json_object_set_new(envelope, "promotion", json_pack("{s:[], s:n}", "completed", "value"));
-    json_object_set_new(envelope, "production_tiers_fail_closed", json_true());
-}
-
 int verb_envelope(const struct options *options, struct verb_end *ret_end, struct err *err)
 {
     with_fd cwd = fd_adopt(os_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY, 0));
@@ -115,7 +101,7 @@ int verb_envelope(const struct options *options, struct verb_end *ret_end, struc
     struct contain contain;
     contain_choose(&contain);
     with_json json = envelope_to_json(&envelope, name);
-    add_qualification(json, &contain);
+    contain_add_to_envelope(&contain, json);
     if (options_given(options, OPTION_JSON)) {
         return say_json(json, err);
     }

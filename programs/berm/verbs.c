@@ -1,4 +1,5 @@
 /* The tables. What a person reads in help, completions and man pages stands here and nowhere else. */
+#include "archive.h"
 #include "guarantee.h"
 #include "options.h"
 #include "run.h"
@@ -10,7 +11,9 @@ enum limit_range {
     RUN_LIMITS(X)
 #undef X
 };
-#define RANGE(member) .minimum = member##_MINIMUM, .maximum = member##_MAXIMUM
+#define WORDS(number)  #number
+#define NUMBER(number) WORDS(number)
+#define RANGE(member)  .minimum = member##_MINIMUM, .maximum = member##_MAXIMUM
 
 static const char *const require_words[] = {
     "managed",
@@ -244,8 +247,12 @@ static const struct option gc_options[] = {
         .name = "--state",
         .group = "what",
         .help = "records of runs in the state folder",
-        .more = "The newest 500 stay, as far as they take no more than 256 MiB together. Reports "
-                "that were written with --report are not touched.",
+        .more = "The newest " NUMBER(
+            ARCHIVE_KEEP_RUNS) " stay, as far as they take no more "
+                               "than " NUMBER(ARCHIVE_KEEP_MIB) " MiB together. Reports "
+                                                                "that were written with "
+                                                                "--report "
+                                                                "are not touched.",
         .needed = true,
     },
     {

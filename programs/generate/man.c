@@ -28,7 +28,7 @@ static const struct entry verb_exits[] = {
 static const struct entry files[] = {
     {"$XDG_STATE_HOME/berm/runs/ID.json",
      "The record of a run (berm.run/v1), mode 0600. Without XDG_STATE_HOME it lies below "
-     "~/.local/state. The newest 500 stay, as far as they take no more than 256 MiB."},
+     "~/.local/state. berm gc says how many stay."},
     {"$XDG_STATE_HOME/berm/runs/ID.stdout, ID.stderr",
      "Its output, as it was written, with --keep-output."},
     {"FILE.before-ID", "A file that stood at --report FILE and was no report."},

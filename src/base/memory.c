@@ -41,6 +41,11 @@ char *memory_copy_string(const char *string)
     return memcpy(memory_new(size), string, size);
 }
 
+char *memory_copy_or_null(const char *string)
+{
+    return string ? memory_copy_string(string) : NULL;
+}
+
 char *memory_format(const char *format, ...)
 {
     va_list args;

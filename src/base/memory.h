@@ -16,6 +16,7 @@
 void *memory_new(size_t size) __attribute__((malloc, returns_nonnull)); /* zeroed */
 void *memory_resize(void *old, size_t size) __attribute__((returns_nonnull));
 char *memory_copy_string(const char *string) __attribute__((malloc, returns_nonnull));
+char *memory_copy_or_null(const char *string) __attribute__((malloc)); /* NULL of NULL */
 char *memory_format(const char *format, ...) printf_like(1, 2)
     __attribute__((malloc, returns_nonnull));
 void memory_free(void *memory);

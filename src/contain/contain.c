@@ -121,22 +121,61 @@ void contain_require(const struct contain *contain, uint32_t required,
     }
 }
 
+static bool enforces(const struct contain *contain, enum guarantee guarantee)
+{
+    return contain->guarantees.level[guarantee] == LEVEL_ENFORCED;
+}
+
+/* Why something is not given at all, each reason once. */
+static json_t *reasons_to_json(const struct guarantees *guarantees)
+{
+    json_t *reasons = json_array();
+    for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
+        bool told = guarantees->level[i] != LEVEL_NONE || !guarantees->why[i];
+        for (size_t j = 0; j < i && !told; j++) {
+            told = guarantees->level[j] == LEVEL_NONE && guarantees->why[j] &&
+                   strcmp(guarantees->why[i], guarantees->why[j]) == 0;
+        }
+        if (!told) {
+            json_array_append_new(reasons, json_text(span_of_string(guarantees->why[i])));
+        }
+    }
+    return reasons;
+}
+
 json_t *contain_to_json(const struct contain *contain)
 {
+    enum containment label = guarantees_label(&contain->guarantees);
+    const struct {
+        const char *name;
+        bool holds;
+    } flags[] = {
+        {"production_enforcement", label == CONTAINMENT_MANAGED},
+        {"aggregate_memory", enforces(contain, GUARANTEE_MEMORY)},
+        {"aggregate_pids", enforces(contain, GUARANTEE_PIDS)},
+        {"complete_descendant_ownership", enforces(contain, GUARANTEE_DESCENDANTS)},
+    };
     json_t *json = json_object();
     json_object_set_new(json, "id", json_string(contain->adapter_id));
     json_object_set_new(json, "platform", json_string("linux"));
-    const char *const flags[] = {"production_enforcement", "aggregate_memory", "aggregate_pids",
-                                 "complete_descendant_ownership"};
     for (size_t i = 0; i < countof(flags); i++) {
-        json_object_set_new(json, flags[i], json_false());
+        json_object_set_new(json, flags[i].name, json_boolean(flags[i].holds));
     }
-    json_object_set_new(json, "label",
-                        json_string(containment_name(guarantees_label(&contain->guarantees))));
+    json_object_set_new(json, "label", json_string(containment_name(label)));
     json_object_set_new(json, "guarantees", guarantees_to_json(&contain->guarantees));
-    json_t *reasons = json_array();
-    json_array_append_new(reasons, json_string(no_sandbox));
-    json_array_append_new(reasons, json_string(no_cgroup));
-    json_object_set_new(json, "reasons", reasons);
+    json_object_set_new(json, "reasons", reasons_to_json(&contain->guarantees));
     return json;
+}
+
+void contain_add_to_envelope(const struct contain *contain, json_t *envelope)
+{
+    json_object_set_new(envelope, "adapter", contain_to_json(contain));
+    json_object_set_new(envelope, "attestation",
+                        json_pack("{s:b, s:n, s:n, s:b, s:b, s:s, s:s}", "valid", 0,
+                                  "expected_fingerprint", "value", "qualification_available", 0,
+                                  "qualified_for_production_tiers", 0, "adapter",
+                                  contain->adapter_id, "reason",
+                                  "the adapter enforces nothing, so there is nothing to qualify"));
+    json_object_set_new(envelope, "promotion", json_pack("{s:[], s:n}", "completed", "value"));
+    json_object_set_new(envelope, "production_tiers_fail_closed", json_true());
 }

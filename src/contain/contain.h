@@ -31,3 +31,6 @@ void contain_require(const struct contain *contain, uint32_t required,
                      const struct cgroup_facts *cgroup, struct checks *checks);
 /* report.adapter: id, platform, capability flags, guarantees, reasons. */
 json_t *contain_to_json(const struct contain *contain) must_check;
+/* What an envelope says of it: adapter, attestation and promotions. No adapter of this version can
+ * earn the last two. */
+void contain_add_to_envelope(const struct contain *contain, json_t *envelope);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "file.h"
@@ -91,4 +92,21 @@ int proc_stat_parse(const char *text, size_t length, struct proc_stat *ret_stat)
     }
     memcpy(ret_stat->name, open + 1, name);
     return 0;
+}
+
+int64_t proc_number(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        if (strncmp(line, name, length) == 0 && line[length] == ':') {
+            return strtoll(line + length + 1, NULL, 10);
+        }
+    }
+    return -1;
+}
+
+int64_t proc_kib(const char *text, const char *name)
+{
+    int64_t kib = proc_number(text, name);
+    return kib < 0 || kib > INT64_MAX / 1024 ? -1 : kib * 1024;
 }

@@ -35,3 +35,6 @@ int proc_stat_parse(const char *text, size_t length, struct proc_stat *ret_stat)
 int os_proc_stat_open(pid_t pid) must_check;
 /* One pread of an open stat file. */
 int os_proc_stat_read(int stat_fd, struct proc_stat *ret_stat) must_check;
+/* Of a file with one "name: number" a line: the number of a name, -1: it is not there. */
+int64_t proc_number(const char *text, const char *name) must_check;
+int64_t proc_kib(const char *text, const char *name) must_check; /* in bytes, of one in kB */

@@ -9,21 +9,13 @@
 #include "clock.h"
 #include "file.h"
 #include "memory.h"
+#include "number.h"
+#include "proc.h"
 #include "process.h"
 
 enum { TIER_TASKS = 64, PLAIN_TASKS = 1024, PLAIN_TASKS_PER_PROCESSOR = 128 };
 static const int64_t gib = INT64_C(1) << 30;
 static const int64_t mib = INT64_C(1) << 20;
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static int64_t round_down(int64_t bytes, int64_t unit)
 {
@@ -34,7 +26,7 @@ void envelope_derive(struct envelope *envelope)
 {
     int64_t page = os_page_bytes();
     int64_t temporary = 2 * gib;
-    int64_t memory = round_down(least(3 * gib, envelope->total_memory_bytes / 4), page);
+    int64_t memory = round_down(number_least(3 * gib, envelope->total_memory_bytes / 4), page);
     envelope->tier = (struct envelope_limits){
         .memory_max_bytes = memory,
         .memory_high_bytes = round_down(memory / 5 * 4, page),
@@ -44,8 +36,8 @@ void envelope_derive(struct envelope *envelope)
         .timeout_ms = 1800000,
         .output_max_bytes = 32 * mib,
         .temporary_max_bytes = temporary,
-        .temporary_max_inodes = most(256, least(8192, temporary / 4096)),
-        .minimum_free_disk_bytes = most(5 * gib, 2 * temporary),
+        .temporary_max_inodes = number_most(256, number_least(8192, temporary / 4096)),
+        .minimum_free_disk_bytes = number_most(5 * gib, 2 * temporary),
         .sample_interval_ms = 250,
         .sustained_high_samples = 4,
         .graceful_stop_ms = 2000,
@@ -53,25 +45,19 @@ void envelope_derive(struct envelope *envelope)
     };
     envelope->plain_memory_bytes =
         round_down(envelope->available_memory_bytes - ENVELOPE_RESERVE_BYTES, page);
-    envelope->plain_tasks = most(PLAIN_TASKS, PLAIN_TASKS_PER_PROCESSOR * envelope->processors);
-}
-
-static int64_t meminfo_bytes(const char *text, const char *line)
-{
-    const char *found = strstr(text, line);
-    return found ? strtoll(found + strlen(line), NULL, 10) * 1024 : -1;
+    envelope->plain_tasks =
+        number_most(PLAIN_TASKS, PLAIN_TASKS_PER_PROCESSOR * envelope->processors);
 }
 
 static int read_memory(struct envelope *envelope, struct err *err)
 {
     char text[8192];
-    text[0] = '\n';
-    ssize_t got = os_read_small(AT_FDCWD, "/proc/meminfo", text + 1, sizeof text - 1);
+    ssize_t got = os_read_small(AT_FDCWD, "/proc/meminfo", text, sizeof text);
     if (got < 0) {
         return err_sys(err, (int)got, "read /proc/meminfo");
     }
-    envelope->total_memory_bytes = meminfo_bytes(text, "\nMemTotal:");
-    envelope->available_memory_bytes = meminfo_bytes(text, "\nMemAvailable:");
+    envelope->total_memory_bytes = proc_kib(text, "MemTotal");
+    envelope->available_memory_bytes = proc_kib(text, "MemAvailable");
     if (envelope->total_memory_bytes <= 0 || envelope->available_memory_bytes < 0) {
         return err_set(err, ERR_UNAVAILABLE, "/proc/meminfo has no MemTotal and MemAvailable");
     }
@@ -79,7 +65,7 @@ static int read_memory(struct envelope *envelope, struct err *err)
     const struct cgroup_facts *cgroup = &envelope->cgroup;
     if (cgroup->memory_max_bytes >= 0) {
         envelope->total_memory_bytes =
-            least(envelope->total_memory_bytes, cgroup->memory_max_bytes);
+            number_least(envelope->total_memory_bytes, cgroup->memory_max_bytes);
     }
     if (cgroup->memory_available_bytes >= 0 &&
         cgroup->memory_available_bytes < envelope->available_memory_bytes) {
@@ -187,7 +173,7 @@ json_t *envelope_to_json(const struct envelope *envelope, const char *cwd)
     json_object_set_new(json, "cgroup", cgroup);
     json_object_set_new(json, "limits", limits_to_json(&envelope->tier));
     json_t *plain = json_object();
-    set_int(plain, "memory_bytes", most(0, envelope->plain_memory_bytes));
+    set_int(plain, "memory_bytes", number_most(0, envelope->plain_memory_bytes));
     set_int(plain, "tasks", envelope->plain_tasks);
     json_object_set_new(json, "plain", plain);
     return json;
@@ -202,7 +188,7 @@ void envelope_check_memory(const struct envelope *envelope, int64_t memory_bytes
     char *what = ok ? memory_format("the memory limit leaves the reserve")
                     : memory_format("a memory limit of %.2f GiB (%s) does not leave the reserve of "
                                     "%.0f GiB for the rest of this host",
-                                    (double)most(0, memory_bytes) * to_gib, source,
+                                    (double)number_most(0, memory_bytes) * to_gib, source,
                                     (double)ENVELOPE_RESERVE_BYTES * to_gib);
     char *saw =
         memory_format("%.2f GiB available by %s", (double)envelope->available_memory_bytes * to_gib,

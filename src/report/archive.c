@@ -146,15 +146,11 @@ char *archive_path(const struct archive *archive, const char *id, const char *su
     return memory_format("%s/%s%s", archive->dir.path, id, suffix);
 }
 
-int archive_create(struct archive *archive, const char *id, const char *suffix, struct err *err)
+int archive_create(struct archive *archive, const char *id, const char *suffix, struct fd *ret_fd,
+                   struct err *err)
 {
     with_string name = memory_format("%s%s", id, suffix);
-    with_fd fd = {0};
-    if (bfs_create(&archive->dir, name, 0600, &fd, err) < 0) {
-        return fd_error(&fd) ? fd_error(&fd) : -EINVAL;
-    }
-    struct fd created = fd_take(&fd);
-    return fd_num(&created);
+    return bfs_create(&archive->dir, name, 0600, ret_fd, err);
 }
 
 /* What lies there, by run. */

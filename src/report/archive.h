@@ -10,7 +10,7 @@
  *   archive_create(archive, id, ".stdout")  a new file of the run beside its record, for kept output
  *   archive_find(archive, "k7f", id, err)   a whole id, an unambiguous beginning, or "last"
  *   archive_read(archive, id, err)          bounded, checked
- *   archive_prune(archive, &pruned, err)    the newest 500 records and at most 256 MiB stay
+ *   archive_prune(archive, &pruned, err)    the newest records stay, ARCHIVE_KEEP_RUNS at most
  *
  * Errors       ERR_NOT_FOUND, ERR_CONFLICT (ambiguous: the candidates are named), ERR_CORRUPT
  * Limitations  "newest" is by the file's modification time; of runs that ended in one tick of the
@@ -22,11 +22,15 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "fd.h"
 #include "json.h"
 #include "strvec.h"
 
-enum { RUN_ID_SIZE = 8, ARCHIVE_KEEP_RUNS = 500 };
-#define ARCHIVE_KEEP_BYTES (INT64_C(256) << 20)
+enum { RUN_ID_SIZE = 8 };
+/* Plain numbers, since the help tells them. */
+#define ARCHIVE_KEEP_RUNS  500
+#define ARCHIVE_KEEP_MIB   256
+#define ARCHIVE_KEEP_BYTES (INT64_C(1048576) * ARCHIVE_KEEP_MIB)
 
 struct archive;
 struct archive_pruned {
@@ -40,8 +44,8 @@ struct archive *archive_open(char *const *environment, struct err *err) must_che
 const char *archive_folder(const struct archive *archive);
 int archive_new_id(struct archive *archive, char id[RUN_ID_SIZE], struct err *err) must_check;
 char *archive_path(const struct archive *archive, const char *id, const char *suffix) must_check;
-/* A descriptor for writing, or -errno with err filled; the file must not exist yet. */
-int archive_create(struct archive *archive, const char *id, const char *suffix,
+/* For writing; ERR_CONFLICT when the file is there already. */
+int archive_create(struct archive *archive, const char *id, const char *suffix, struct fd *ret_fd,
                    struct err *err) must_check;
 int archive_find(struct archive *archive, const char *text, char id[RUN_ID_SIZE],
                  struct err *err) must_check;

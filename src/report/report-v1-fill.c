@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "number.h"
 #include "redact.h"
 #include "words-priv.h"
 
@@ -44,21 +45,6 @@ static void fill_command(struct strvec *command, char *const *argv)
 static json_t *text_or_null(const char *text)
 {
     return text ? json_text(span_of_string(text)) : json_null();
-}
-
-static char *copy_or_null(const char *text)
-{
-    return text ? memory_copy_string(text) : NULL;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t not_below_zero(int64_t value)
-{
-    return larger(value, 0);
 }
 
 /* What the published format names; those without a row (limit.h) are unknown to every run so far. */
@@ -143,7 +129,7 @@ static json_t *make_preflight(const struct report_facts *facts, const struct ver
 static struct report_sample last_look(const struct supervise_ending *ending)
 {
     return (struct report_sample){
-        .elapsed_ms = not_below_zero((ending->finished_ns - ending->created_ns) / NS_PER_MS),
+        .elapsed_ms = number_not_below_zero((ending->finished_ns - ending->created_ns) / NS_PER_MS),
     };
 }
 
@@ -158,9 +144,9 @@ static struct object_list make_samples(const struct supervise_ending *ending)
     struct report_sample *samples = memory_new((size_t)(count + 1) * sizeof *samples);
     for (int i = 0; i < count; i++) {
         samples[i] = (struct report_sample){
-            .elapsed_ms = not_below_zero(ending->samples[i].elapsed_ms),
-            .aggregate_rss_bytes = not_below_zero(ending->samples[i].rss_bytes),
-            .pids = not_below_zero(ending->samples[i].tasks),
+            .elapsed_ms = number_not_below_zero(ending->samples[i].elapsed_ms),
+            .aggregate_rss_bytes = number_not_below_zero(ending->samples[i].rss_bytes),
+            .pids = number_not_below_zero(ending->samples[i].tasks),
         };
     }
     if (count == 0 && ending->tree_empty) {
@@ -173,15 +159,15 @@ static struct report_peaks make_peaks(const struct supervise_ending *ending,
                                       const struct object_list *list)
 {
     struct report_peaks peaks = {
-        .aggregate_rss_bytes =
-            not_below_zero(larger(ending->seen[LIMIT_MEMORY], ending->largest_rss_bytes)),
-        .pids = not_below_zero(ending->seen[LIMIT_PIDS]),
+        .aggregate_rss_bytes = number_not_below_zero(
+            number_most(ending->seen[LIMIT_MEMORY], ending->largest_rss_bytes)),
+        .pids = number_not_below_zero(ending->seen[LIMIT_PIDS]),
     };
     const struct report_sample *samples = list->objects;
     for (size_t i = 0; i < list->count; i++) {
         peaks.aggregate_rss_bytes =
-            larger(peaks.aggregate_rss_bytes, samples[i].aggregate_rss_bytes);
-        peaks.pids = larger(peaks.pids, samples[i].pids);
+            number_most(peaks.aggregate_rss_bytes, samples[i].aggregate_rss_bytes);
+        peaks.pids = number_most(peaks.pids, samples[i].pids);
     }
     return peaks;
 }
@@ -242,8 +228,8 @@ static char *make_tail(const struct supervise_stream *stream, bool *truncated)
 static void fill_output(struct report_output *output, const struct supervise_ending *ending)
 {
     const struct supervise_stream *streams = ending->stream;
-    output->stdout_bytes = not_below_zero(streams[STREAM_STDOUT].bytes);
-    output->stderr_bytes = not_below_zero(streams[STREAM_STDERR].bytes);
+    output->stdout_bytes = number_not_below_zero(streams[STREAM_STDOUT].bytes);
+    output->stderr_bytes = number_not_below_zero(streams[STREAM_STDERR].bytes);
     output->total_bytes = output->stdout_bytes + output->stderr_bytes;
     output->stdout_tail = make_tail(&streams[STREAM_STDOUT], &output->truncated);
     output->stderr_tail = make_tail(&streams[STREAM_STDERR], &output->truncated);
@@ -252,8 +238,8 @@ static void fill_output(struct report_output *output, const struct supervise_end
 static void fill_termination(struct report_termination *termination,
                              const struct report_facts *facts, const struct verdict *verdict)
 {
-    termination->reason = copy_or_null(verdict->reason);
-    termination->limit = copy_or_null(verdict->limit);
+    termination->reason = memory_copy_or_null(verdict->reason);
+    termination->limit = memory_copy_or_null(verdict->limit);
     const struct supervise_ending *ending = facts->ending;
     if (!ending) {
         return;
@@ -311,7 +297,7 @@ static struct report_error *make_error(const struct verdict *verdict)
 char *report_date(int64_t realtime_ns)
 {
     char text[CLOCK_TEXT_SIZE];
-    clock_format_utc(not_below_zero(realtime_ns), text);
+    clock_format_utc(number_not_below_zero(realtime_ns), text);
     return memory_copy_string(text);
 }
 
@@ -321,14 +307,14 @@ void report_v1_fill(struct report_v1 *report, const struct report_facts *facts,
     const struct supervise_ending *ending = facts->ending;
     report->schema_version = 1;
     report->run_id = memory_copy_string(facts->run_id && facts->run_id[0] ? facts->run_id : "none");
-    report->report_file = copy_or_null(facts->report_file);
+    report->report_file = memory_copy_or_null(facts->report_file);
     report->outcome = (int)verdict->outcome;
     report->tier = TIER_NONE;
     fill_command(&report->command, facts->command);
     report->cwd = memory_copy_string(facts->cwd ? facts->cwd : "");
     report->started_at = report_date(facts->started_realtime_ns);
     report->finished_at = report_date(facts->started_realtime_ns + facts->duration_ns);
-    report->duration_ms = not_below_zero(facts->duration_ns / NS_PER_MS);
+    report->duration_ms = number_not_below_zero(facts->duration_ns / NS_PER_MS);
     report->adapter = facts->contain ? contain_to_json(facts->contain) : NULL;
     report->limits = make_limits(facts);
     report->preflight = make_preflight(facts, verdict);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "number.h"
 #include "owner-priv.h"
 #include "text.h"
 #include "words-priv.h"
@@ -14,16 +15,6 @@
 static char *copy(const char *text)
 {
     return memory_copy_string(text ? text : "");
-}
-
-static char *copy_or_null(const char *text)
-{
-    return text ? memory_copy_string(text) : NULL;
-}
-
-static int64_t not_below_zero(int64_t value)
-{
-    return value > 0 ? value : 0;
 }
 
 static struct maybe_int known_if(bool known, int64_t value)
@@ -38,15 +29,15 @@ static void fill_controller(struct run_controller *controller)
     owner_read_self(&owner);
     controller->pid = owner.pid;
     controller->start_ticks = known_if(true, owner.start_ticks);
-    controller->boot_id = copy_or_null(owner.boot_id[0] ? owner.boot_id : NULL);
+    controller->boot_id = memory_copy_or_null(owner.boot_id[0] ? owner.boot_id : NULL);
 }
 
 static void fill_timing(struct run_timing *timing, const struct report_facts *facts)
 {
-    timing->duration_ns = not_below_zero(facts->duration_ns);
-    timing->own_ns = not_below_zero(facts->own_ns);
-    timing->places_ns = not_below_zero(facts->places_ns);
-    timing->prepare_ns = not_below_zero(facts->prepare_ns);
+    timing->duration_ns = number_not_below_zero(facts->duration_ns);
+    timing->own_ns = number_not_below_zero(facts->own_ns);
+    timing->places_ns = number_not_below_zero(facts->places_ns);
+    timing->prepare_ns = number_not_below_zero(facts->prepare_ns);
     const struct supervise_ending *ending = facts->ending;
     if (!ending) {
         return;
@@ -57,22 +48,22 @@ static void fill_timing(struct run_timing *timing, const struct report_facts *fa
     timing->payload_wall_ns = known_if(released && exited, ending->exited_ns - ending->released_ns);
     timing->stop_ns =
         known_if(exited && ending->finished_ns > 0, ending->finished_ns - ending->exited_ns);
-    timing->suspended_ns = known_if(true, not_below_zero(ending->suspended_ns));
+    timing->suspended_ns = known_if(true, number_not_below_zero(ending->suspended_ns));
 }
 
 static struct run_cpu *make_cpu(const struct supervise_ending *ending)
 {
     struct run_cpu *cpu = memory_new(sizeof *cpu);
-    cpu->user_ns = not_below_zero(ending->cpu_user_ns);
-    cpu->system_ns = not_below_zero(ending->cpu_system_ns);
+    cpu->user_ns = number_not_below_zero(ending->cpu_user_ns);
+    cpu->system_ns = number_not_below_zero(ending->cpu_system_ns);
     return cpu;
 }
 
 static struct run_memory *make_memory(const struct supervise_ending *ending)
 {
     struct run_memory *memory = memory_new(sizeof *memory);
-    memory->largest_process_rss_bytes = not_below_zero(ending->largest_rss_bytes);
-    memory->peak_tree_rss_bytes = not_below_zero(ending->seen[LIMIT_MEMORY]);
+    memory->largest_process_rss_bytes = number_not_below_zero(ending->largest_rss_bytes);
+    memory->peak_tree_rss_bytes = number_not_below_zero(ending->seen[LIMIT_MEMORY]);
     memory->host_available_low_bytes = known_if(true, ending->seen[LIMIT_HOST_RESERVE]);
     return memory;
 }
@@ -80,9 +71,9 @@ static struct run_memory *make_memory(const struct supervise_ending *ending)
 static struct run_tasks *make_tasks(const struct supervise_ending *ending)
 {
     struct run_tasks *tasks = memory_new(sizeof *tasks);
-    tasks->peak_tasks = not_below_zero(ending->seen[LIMIT_PIDS]);
-    tasks->peak_processes = not_below_zero(ending->peak_processes);
-    tasks->stragglers = not_below_zero(ending->stragglers);
+    tasks->peak_tasks = number_not_below_zero(ending->seen[LIMIT_PIDS]);
+    tasks->peak_processes = number_not_below_zero(ending->peak_processes);
+    tasks->stragglers = number_not_below_zero(ending->stragglers);
     return tasks;
 }
 
@@ -90,12 +81,12 @@ static struct run_stream make_stream(const struct supervise_stream *stream, cons
 {
     char word[WORD_SIZE];
     return (struct run_stream){
-        .bytes = not_below_zero(stream->bytes),
-        .passed_bytes = not_below_zero(stream->passed_bytes),
+        .bytes = number_not_below_zero(stream->bytes),
+        .passed_bytes = number_not_below_zero(stream->passed_bytes),
         .pass_error =
-            copy_or_null(stream->pass_error ? words_errno(stream->pass_error, word) : NULL),
-        .kept_bytes = not_below_zero(stream->kept_bytes),
-        .kept_file = copy_or_null(kept),
+            memory_copy_or_null(stream->pass_error ? words_errno(stream->pass_error, word) : NULL),
+        .kept_bytes = number_not_below_zero(stream->kept_bytes),
+        .kept_file = memory_copy_or_null(kept),
         .held_open = stream->held_open,
     };
 }
@@ -173,15 +164,15 @@ static struct run_descendant make_descendant(const struct supervise_descendant *
         .pid = seen->pid,
         .parent = seen->parent,
         .start_ticks = (int64_t)seen->start_ticks,
-        .first_seen_ms = not_below_zero(seen->first_seen_ms),
-        .last_seen_ms = not_below_zero(seen->last_seen_ms),
+        .first_seen_ms = number_not_below_zero(seen->first_seen_ms),
+        .last_seen_ms = number_not_below_zero(seen->last_seen_ms),
         .state = memory_format("%c", seen->state >= '!' && seen->state <= '~' ? seen->state : '?'),
-        .peak_rss_bytes = not_below_zero(seen->peak_rss_bytes),
+        .peak_rss_bytes = number_not_below_zero(seen->peak_rss_bytes),
         .peak_pss_bytes = known_if(true, seen->peak_pss_bytes),
-        .peak_threads = not_below_zero(seen->peak_threads),
+        .peak_threads = number_not_below_zero(seen->peak_threads),
         .peak_fds = known_if(true, seen->peak_fds),
-        .cpu_user_ms = not_below_zero(seen->cpu_user_ms),
-        .cpu_system_ms = not_below_zero(seen->cpu_system_ms),
+        .cpu_user_ms = number_not_below_zero(seen->cpu_user_ms),
+        .cpu_system_ms = number_not_below_zero(seen->cpu_system_ms),
         .read_bytes = known_if(true, seen->read_bytes),
         .written_bytes = known_if(true, seen->written_bytes),
         .alive_at_stop = seen->before_stop,
@@ -215,9 +206,9 @@ static struct object_list make_survivors(const struct supervise_ending *ending)
             .pid = seen->pid,
             .start_ticks = (int64_t)seen->start_ticks,
             .name = copy(buf_string(&name)),
-            .error = copy_or_null(seen->unclaimed ? "unclaimed"
-                                  : seen->sys     ? words_errno(seen->sys, word)
-                                                  : NULL),
+            .error = memory_copy_or_null(seen->unclaimed ? "unclaimed"
+                                         : seen->sys     ? words_errno(seen->sys, word)
+                                                         : NULL),
         };
     }
     return (struct object_list){survivors, (size_t)count};
@@ -230,8 +221,8 @@ static void fill_ending(struct run_record *record, const struct report_facts *fa
     record->memory = make_memory(ending);
     record->tasks = make_tasks(ending);
     record->output = make_output(facts);
-    record->sample_total = not_below_zero(ending->sample_total);
-    record->descendant_total = not_below_zero(ending->descendant_total);
+    record->sample_total = number_not_below_zero(ending->sample_total);
+    record->descendant_total = number_not_below_zero(ending->descendant_total);
     record->descendants = make_descendants(ending);
     record->survivors = make_survivors(ending);
 }
@@ -241,14 +232,14 @@ static void fill_exit(struct run_exit *made, const struct report_facts *facts)
     made->code = report_exit_code(facts) & 0xFF;
     int signal = report_interrupt(facts);
     char word[WORD_SIZE];
-    made->signal = copy_or_null(signal ? words_signal(signal, word) : NULL);
+    made->signal = memory_copy_or_null(signal ? words_signal(signal, word) : NULL);
 }
 
 void run_record_fill(struct run_record *record, const struct report_facts *facts)
 {
     record->run_id = copy(facts->run_id && facts->run_id[0] ? facts->run_id : "none");
-    record->label = copy_or_null(facts->label);
-    record->scope = copy_or_null(facts->scope);
+    record->label = memory_copy_or_null(facts->label);
+    record->scope = memory_copy_or_null(facts->scope);
     record->version = copy(BERM_VERSION);
     fill_controller(&record->controller);
     record->in_progress = facts->in_progress;

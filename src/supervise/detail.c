@@ -8,19 +8,13 @@
 #include <string.h>
 
 #include "file.h"
+#include "proc.h"
 #include "process.h"
 
 enum {
     PSS_PAGES_MAX = 16384,
     FILE_READS_MAX = 16, /* some 2700 descriptors; a count that ends there is a lower bound */
 };
-
-/* The number behind "\nname" in a proc file of one "name: number" a line; -1: not there. */
-static int64_t number_after(const char *text, const char *name)
-{
-    const char *line = strstr(text, name);
-    return line ? strtoll(line + strlen(name), NULL, 10) : -1;
-}
 
 static ssize_t read_of(const struct tree *tree, pid_t pid, const char *name, char *text,
                        size_t size)
@@ -72,16 +66,15 @@ static void read_one(const struct tree *tree, const struct member *member,
     record->missed |= files < 0 ? MISSED_FDS : 0;
 
     if (read_of(tree, member->pid, "io", text, sizeof text) > 0) {
-        record->read_bytes = number_after(text, "\nread_bytes:");
-        record->written_bytes = number_after(text, "\nwrite_bytes:");
+        record->read_bytes = proc_number(text, "read_bytes");
+        record->written_bytes = proc_number(text, "write_bytes");
     } else {
         record->missed |= MISSED_IO;
     }
     if (member->stat.rss_pages > PSS_PAGES_MAX) {
         record->missed |= MISSED_PSS | MISSED_BUDGET;
     } else if (read_of(tree, member->pid, "smaps_rollup", text, sizeof text) > 0) {
-        int64_t kib = number_after(text, "\nPss:");
-        peak_raise(&record->peak_pss_bytes, kib < 0 ? -1 : kib * 1024);
+        peak_raise(&record->peak_pss_bytes, proc_kib(text, "Pss"));
     } else {
         record->missed |= MISSED_PSS;
     }
@@ -131,6 +124,6 @@ int64_t detail_host_available(const struct tree *tree)
     if (length < 0) {
         return length;
     }
-    int64_t kib = number_after(text, "\nMemAvailable:");
-    return kib < 0 ? -ENODATA : kib * 1024;
+    int64_t bytes = proc_kib(text, "MemAvailable");
+    return bytes < 0 ? -ENODATA : bytes;
 }

@@ -88,6 +88,7 @@ static void new_memory_is_zero_and_never_null(void **state)
 
 static void copies_and_formats_strings(void **state)
 {
+    assert_null(memory_copy_or_null(NULL));
     with_string copy = memory_copy_string("abc");
     assert_string_equal(copy, "abc");
     with_string text = memory_format("%s-%d", copy, 7);

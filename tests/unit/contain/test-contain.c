@@ -44,12 +44,34 @@ static void nothing_required_is_nothing_refused(void **state)
     assert_int_equal(checks.count, 0);
 }
 
+/* CT-4: the flags of a report say what the levels say. */
+static void the_flags_follow_from_the_levels(void **state)
+{
+    struct contain contain;
+    contain_choose(&contain);
+    with_json weak = contain_to_json(&contain);
+    assert_true(json_is_false(json_object_get(weak, "aggregate_pids")));
+    assert_int_equal(json_array_size(json_object_get(weak, "reasons")), 2);
+    contain.guarantees.level[GUARANTEE_PIDS] = LEVEL_ENFORCED;
+    with_json better = contain_to_json(&contain);
+    assert_true(json_is_true(json_object_get(better, "aggregate_pids")));
+    assert_true(json_is_false(json_object_get(better, "aggregate_memory")));
+    assert_true(json_is_false(json_object_get(better, "production_enforcement")));
+    for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
+        contain.guarantees.level[i] = LEVEL_ENFORCED;
+    }
+    with_json strong = contain_to_json(&contain);
+    assert_true(json_is_true(json_object_get(strong, "production_enforcement")));
+    assert_int_equal(json_array_size(json_object_get(strong, "reasons")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_portable_adapter_claims_little),
         cmocka_unit_test(every_required_guarantee_is_refused_by_name),
         cmocka_unit_test(nothing_required_is_nothing_refused),
+        cmocka_unit_test(the_flags_follow_from_the_levels),
     };
     return cmocka_run_group_tests_name("contain/contain", tests, NULL, NULL);
 }

@@ -61,11 +61,24 @@ static void an_open_file_stays_with_its_process(void **state)
     assert_int_equal(os_proc_stat_open(child), -ESRCH);
 }
 
+static void a_number_stands_behind_its_name(void **state)
+{
+    const char *text = "Pss_Anon:  7 kB\nPss:      12 kB\nwrite_bytes: 9\nPss: 1\nlast: 5";
+    assert_int_equal(proc_number(text, "Pss"), 12);
+    assert_int_equal(proc_kib(text, "Pss"), 12 * 1024);
+    assert_int_equal(proc_number(text, "Pss_Anon"), 7);
+    assert_int_equal(proc_number(text, "bytes"), -1);
+    assert_int_equal(proc_number(text, "last"), 5);
+    assert_int_equal(proc_number("", "Pss"), -1);
+    assert_int_equal(proc_kib("big: 9223372036854775807", "big"), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_cannot_forge_fields),
         cmocka_unit_test(refuses_what_is_no_stat_line),
+        cmocka_unit_test(a_number_stands_behind_its_name),
         cmocka_unit_test(an_open_file_stays_with_its_process),
     };
     return cmocka_run_group_tests_name("os/proc", tests, NULL, NULL);
