@@ -34,6 +34,7 @@ struct launcher {
     dev_t private_device;
     struct fd private_root; /* the private file system, and the folders in it */
     struct fd tmp;
+    struct fd var_tmp; /* a tree of its own: what is closed in one must not be open in the other */
     struct fd shm;
     struct fd empty_folder; /* what covers a folder, and anything else */
     struct fd empty_file;

@@ -57,8 +57,9 @@ static const struct fd *private_place(const struct launcher *launcher, const cha
     const struct {
         const char *path;
         const struct fd *folder;
-    } places[] = {
-        {"/tmp/", &launcher->tmp}, {"/var/tmp/", &launcher->tmp}, {"/dev/shm/", &launcher->shm}};
+    } places[] = {{"/tmp/", &launcher->tmp},
+                  {"/var/tmp/", &launcher->var_tmp},
+                  {"/dev/shm/", &launcher->shm}};
     for (size_t i = 0; i < countof(places); i++) {
         size_t length = strlen(places[i].path);
         if (strncmp(path, places[i].path, length) == 0 && path[length] != '\0') {
@@ -125,11 +126,12 @@ static int make_private_folders(struct launcher *launcher)
 {
     int root = fd_num(&launcher->private_root);
     launcher->tmp = make_folder(root, "tmp", 01777);
+    launcher->var_tmp = make_folder(root, "var-tmp", 01777);
     launcher->shm = make_folder(root, "shm", 01777);
     launcher->empty_folder = make_folder(root, "empty", 0555);
     launcher->empty_file = make_file(root, "void", 0);
-    const struct fd *made[] = {&launcher->tmp, &launcher->shm, &launcher->empty_folder,
-                               &launcher->empty_file};
+    const struct fd *made[] = {&launcher->tmp, &launcher->var_tmp, &launcher->shm,
+                               &launcher->empty_folder, &launcher->empty_file};
     for (size_t i = 0; i < countof(made); i++) {
         if (!fd_is_open(made[i])) {
             return fd_error(made[i]);
@@ -145,11 +147,29 @@ static int make_private_folders(struct launcher *launcher)
     return 0;
 }
 
+/* What was asked for is not what is: ask the kernel. */
+static int check_quota(const struct launch_plan *plan, int root_fd)
+{
+    enum { TMPFS_TYPE = 0x01021994 };
+    struct statfs facts;
+    int result = os_fstatfs(root_fd, &facts);
+    if (result < 0) {
+        return result;
+    }
+    uint64_t block = (uint64_t)facts.f_bsize;
+    bool holds = facts.f_type == TMPFS_TYPE && (uint64_t)facts.f_files == plan->private_inodes &&
+                 (uint64_t)facts.f_blocks == (plan->private_bytes + block - 1) / block;
+    return holds ? 0 : -ERANGE;
+}
+
 int mounts_make_private(struct launcher *launcher)
 {
     const struct launch_plan *plan = launcher->plan;
     const char *path = launch_plan_string(plan, plan->private_path);
     launcher->where = path;
+    if (plan->private_bytes == 0 || plan->private_inodes == 0) {
+        return -EINVAL; /* to tmpfs, no limit */
+    }
     with_fd place = fd_adopt(place_open(path, O_DIRECTORY));
     if (!fd_is_open(&place)) {
         return fd_error(&place);
@@ -172,6 +192,10 @@ int mounts_make_private(struct launcher *launcher)
         return result < 0 ? result : -EXDEV; /* the path led elsewhere the second time */
     }
     launcher->private_device = facts.st_dev;
+    result = check_quota(plan, fd_num(&launcher->private_root));
+    if (result < 0) {
+        return launcher_fail(launcher, result, "limit the private file system", path);
+    }
     launcher->where = NULL;
     return make_private_folders(launcher);
 }
@@ -181,6 +205,7 @@ int mounts_detach_private(struct launcher *launcher)
     int result = os_mount_detach(fd_num(&launcher->private_root));
     fd_close(&launcher->private_root);
     fd_close(&launcher->tmp);
+    fd_close(&launcher->var_tmp);
     fd_close(&launcher->shm);
     fd_close(&launcher->empty_folder);
     fd_close(&launcher->empty_file);
@@ -376,7 +401,7 @@ int mounts_place_private(struct launcher *launcher)
         bool may_lack;
     } places[] = {
         {"/tmp", &launcher->tmp, false},
-        {"/var/tmp", &launcher->tmp, true}, /* missing, or a link: nothing to write to there */
+        {"/var/tmp", &launcher->var_tmp, true}, /* missing, or a link: nothing to write to there */
         {"/dev/shm", &launcher->shm, false},
     };
     for (size_t i = 0; i < countof(places); i++) {
