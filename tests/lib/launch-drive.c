@@ -3,7 +3,7 @@
  *   launch-drive [OPTION...] -- PROGRAM [ARGUMENT...]
  *
  *     --bind DIR            a folder of the host that bubblewrap makes writable (--bind DIR DIR)
- *     --bubblewrap ARG      one more argument of bubblewrap
+ *     --bubblewrap ARG      one more argument of bubblewrap; --without ARG: one less
  *     --item KIND PATH      keep, expect, pin, close, mask, read-only, writable; expect takes the
  *                           identity that PATH has now
  *     --cwd DIR             (/)
@@ -77,6 +77,18 @@ static void add_tool(const char *first, const char *second, const char *third)
             tool[tool_count++] = words[i];
         }
     }
+}
+
+static void remove_tool(const char *word)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < tool_count; i++) {
+        if (strcmp(tool[i], word) != 0) {
+            tool[kept++] = tool[i];
+        }
+    }
+    tool_count = kept;
+    tool[kept] = NULL;
 }
 
 static void add_item(const char *kind, const char *path)
@@ -341,6 +353,8 @@ int main(int argc, char **argv)
             add_tool("--bind", value, value);
         } else if (strcmp(name, "--bubblewrap") == 0) {
             add_tool(value, NULL, NULL);
+        } else if (strcmp(name, "--without") == 0) {
+            remove_tool(value);
         } else if (strcmp(name, "--item") == 0 && at + 2 < argc) {
             add_item(value, argv[at + 2]);
             used = 2;
