@@ -164,14 +164,21 @@ char *const *binding_argv(const struct binding *binding)
     return strvec_argv(&binding->argv);
 }
 
-const char *binding_canonical_path(const struct binding *binding)
+size_t binding_file_count(const struct binding *binding)
 {
-    return binding->files[0].found.walk.canonical;
+    return binding->file_count;
 }
 
-const struct file_identity *binding_identity(const struct binding *binding)
+const char *binding_file_path(const struct binding *binding, size_t index)
 {
-    return &binding->files[0].identity;
+    BUG_IF(index >= binding->file_count);
+    return binding->files[index].found.walk.canonical;
+}
+
+const struct file_identity *binding_file_identity(const struct binding *binding, size_t index)
+{
+    BUG_IF(index >= binding->file_count);
+    return &binding->files[index].identity;
 }
 
 void binding_free(struct binding *binding)

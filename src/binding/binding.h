@@ -78,8 +78,10 @@ struct binding *binding_resolve(const struct binding_request *request, struct er
 int binding_revalidate(const struct binding *binding, struct err *err) must_check;
 int binding_exec_fd(const struct binding *binding);
 char *const *binding_argv(const struct binding *binding);
-const char *binding_canonical_path(const struct binding *binding);
-const struct file_identity *binding_identity(const struct binding *binding);
+/* The chain: the target first, then each interpreter; the last is what is executed. */
+size_t binding_file_count(const struct binding *binding);
+const char *binding_file_path(const struct binding *binding, size_t index); /* canonical */
+const struct file_identity *binding_file_identity(const struct binding *binding, size_t index);
 /* The record of EX-1: requested name, invocation path, canonical target, origin, matched PATH
  * entry, decision with its reason, weaknesses, identity; the same for each interpreter. */
 json_t *binding_to_json(const struct binding *binding) must_check;

@@ -115,7 +115,7 @@ static int bind_fixed(struct binding **ret_binding, struct err *err)
         if (!binding && failure.code == ERR_NOT_FOUND) {
             continue;
         }
-        if (!binding || check_all_is_roots(binding_canonical_path(binding), &failure) < 0) {
+        if (!binding || check_all_is_roots(binding_file_path(binding, 0), &failure) < 0) {
             if (err) {
                 *err = failure;
             }
@@ -145,16 +145,16 @@ static int bind_pinned(const struct infrastructure_request *request, struct bind
     if (!binding) {
         return err_wrap(err, "the pinned bubblewrap");
     }
-    if (strcmp(binding_canonical_path(binding), path) != 0) {
+    if (strcmp(binding_file_path(binding, 0), path) != 0) {
         return err_set(err, ERR_REFUSED,
                        "the pinned bubblewrap '%s' is reached through a link: pin '%s'", path,
-                       binding_canonical_path(binding));
+                       binding_file_path(binding, 0));
     }
-    if (strcasecmp(binding_identity(binding)->sha256, request->pinned_sha256) != 0) {
+    if (strcasecmp(binding_file_identity(binding, 0)->sha256, request->pinned_sha256) != 0) {
         return err_set(err, ERR_CHANGED,
                        "the pinned bubblewrap '%s' has SHA-256 %s and not %s: look why, then pin "
                        "the right one",
-                       path, binding_identity(binding)->sha256, request->pinned_sha256);
+                       path, binding_file_identity(binding, 0)->sha256, request->pinned_sha256);
     }
     *ret_binding = binding;
     binding = NULL;

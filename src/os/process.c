@@ -76,6 +76,22 @@ int os_setsid(void)
     return (int)OS_CALL(setsid, setsid());
 }
 
+int os_become_user(uid_t uid, gid_t gid)
+{
+    int result = (int)OS_CALL(setgroups, syscall(SYS_setgroups, 0, NULL));
+    result = result < 0 ? result : (int)OS_CALL(setresgid, syscall(SYS_setresgid, gid, gid, gid));
+    result = result < 0 ? result : (int)OS_CALL(setresuid, syscall(SYS_setresuid, uid, uid, uid));
+    if (result < 0) {
+        return result;
+    }
+    uid_t real;
+    uid_t effective;
+    uid_t saved;
+    result = (int)OS_CALL(getresuid, syscall(SYS_getresuid, &real, &effective, &saved));
+    bool holds = result == 0 && real == uid && effective == uid && saved == uid;
+    return result < 0 ? result : holds ? 0 : -EPERM;
+}
+
 int os_fchdir(int fd)
 {
     return (int)OS_CALL(fchdir, fchdir(fd));

@@ -32,6 +32,8 @@ int os_waitid(int id_type, int id, siginfo_t *ret_info, int options,
               struct rusage *usage) must_check;
 
 int os_setsid(void) must_check;
+/* All three user and group ids, and no supplementary group: for good. */
+int os_become_user(uid_t uid, gid_t gid) must_check;
 int os_fchdir(int fd) must_check;
 int os_dup_to(int fd,
               int number) must_check; /* dup3 without close-on-exec; fd == number clears it */
