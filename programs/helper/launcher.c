@@ -137,6 +137,7 @@ static const struct {
     {confine_landlock, "set Landlock's rules"},
     {confine_filter, "load the system call filter"},
     {confine_no_user_namespace, "close user namespaces: they can still be made"},
+    {reaper_fork, "create the payload's process"},
 };
 
 static void wait_for_release(struct launcher *launcher)

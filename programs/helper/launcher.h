@@ -39,6 +39,10 @@ struct launcher {
     struct fd empty_folder; /* what covers a folder, and anything else */
     struct fd empty_file;
 
+    pid_t payload;     /* the process that becomes it; 0: it has ended */
+    struct fd release; /* one byte and it goes on */
+    struct fd start;   /* end-of-file: it executed */
+
     int landlock_abi;
     uint32_t facts; /* enum launch_fact */
 
@@ -99,5 +103,9 @@ void launcher_say(const struct launcher *launcher, enum launch_said said, int va
 no_return void launcher_give_up(const struct launcher *launcher, enum launch_said said, int sys,
                                 const char *what);
 
-/* reaper.c: start the payload, reap until nothing is left, exit. */
+/* reaper.c */
+
+/* The payload's process, blocked: the controller looks at it before it is released. */
+int reaper_fork(struct launcher *launcher) must_check;
+/* Let it go on, reap until nothing is left, exit. */
 no_return void reaper_main(struct launcher *launcher);

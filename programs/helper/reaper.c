@@ -14,15 +14,26 @@ struct start_failure {
     int32_t execution; /* the payload itself could not be executed */
 };
 
+enum { NOT_STARTED = 127 };
+
 struct reaper {
     struct launcher *launcher;
     struct fd events;
     struct fd signals;
-    struct fd start; /* end-of-file: executed */
-    pid_t payload;
+    siginfo_t ended;          /* the payload's first process */
+    bool untold;              /* and the controller does not know yet */
+    struct launch_word usage; /* of all that was reaped */
 };
 
 /* --- the payload's process, until it is the payload -------------------------------------------- */
+
+static void wait_for_release(int release_fd)
+{
+    char byte;
+    if (os_read(release_fd, &byte, 1) != 1) {
+        os_exit(NOT_STARTED); /* the first process is no more */
+    }
+}
 
 static int become(struct launcher *launcher, char *const *argv, char *const *environment,
                   bool *ret_execution)
@@ -51,18 +62,19 @@ static char *const *list_of(const struct launch_plan *plan, uint32_t offset, uin
     return list;
 }
 
-no_return static void payload_main(struct launcher *launcher, int failure_fd)
+no_return static void payload_main(struct launcher *launcher, int failure_fd, int release_fd)
 {
     static char *arguments[LAUNCH_ARGUMENTS_MAX + 1];
     static char *variables[LAUNCH_ARGUMENTS_MAX + 1];
     const struct launch_plan *plan = launcher->plan;
     bool execution = false;
+    wait_for_release(release_fd);
     int result =
         become(launcher, list_of(plan, plan->arguments, plan->argument_count, arguments),
                list_of(plan, plan->variables, plan->variable_count, variables), &execution);
     struct start_failure failure = {.sys = result, .execution = execution};
     (void)!os_write(failure_fd, &failure, sizeof failure); /* the exit speaks, if this does not */
-    os_exit(127);
+    os_exit(NOT_STARTED);
 }
 
 /* --- the first process -------------------------------------------------------------------------- */
@@ -76,7 +88,7 @@ static int watch(struct reaper *reaper)
     reaper->events = fd_adopt(os_epoll_new());
     const int watched[] = {reaper->launcher->channel,
                            fd_is_open(&reaper->signals) ? fd_num(&reaper->signals) : -1,
-                           fd_num(&reaper->start)};
+                           fd_num(&reaper->launcher->start)};
     int result =
         fd_is_open(&reaper->signals) ? fd_error(&reaper->events) : fd_error(&reaper->signals);
     for (size_t i = 0; i < countof(watched) && result >= 0; i++) {
@@ -85,24 +97,25 @@ static int watch(struct reaper *reaper)
     return result;
 }
 
-static int start(struct reaper *reaper)
+int reaper_fork(struct launcher *launcher)
 {
-    struct launcher *launcher = reaper->launcher;
     with_fd failure = {0};
+    with_fd release = {0};
     with_fd pidfd = {0};
-    int result = os_pipe(&reaper->start, &failure);
-    result = result < 0 ? result : watch(reaper);
+    int result = os_pipe(&launcher->start, &failure);
+    result = result < 0 ? result : os_pipe(&release, &launcher->release);
     if (result < 0) {
         return result;
     }
     pid_t pid = os_clone_child(&pidfd);
     if (pid == 0) {
-        payload_main(launcher, fd_num(&failure));
+        fd_close(&launcher->release); /* or the end of the first process would not be seen */
+        payload_main(launcher, fd_num(&failure), fd_num(&release));
     }
     if (pid < 0) {
         return pid;
     }
-    reaper->payload = pid;
+    launcher->payload = pid;
     /* The payload's streams end with the payload, so nobody else may hold them. */
     for (int stream = 0; stream < 3; stream++) {
         struct fd ours = fd_adopt(stream);
@@ -111,11 +124,19 @@ static int start(struct reaper *reaper)
     return 0;
 }
 
+static int start(struct reaper *reaper)
+{
+    int result = watch(reaper);
+    ssize_t written = result < 0 ? result : os_write(fd_num(&reaper->launcher->release), "", 1);
+    fd_close(&reaper->launcher->release);
+    return written < 0 && written != -EPIPE ? (int)written : 0;
+}
+
 /* The payload's process became the payload, or says why it did not. */
 static void look_at_start(struct reaper *reaper)
 {
     struct start_failure failure;
-    ssize_t got = os_read(fd_num(&reaper->start), &failure, sizeof failure);
+    ssize_t got = os_read(fd_num(&reaper->launcher->start), &failure, sizeof failure);
     if (got == (ssize_t)sizeof failure) {
         launcher_give_up(reaper->launcher, failure.execution ? LAUNCH_NOT_EXECUTED : LAUNCH_FAILED,
                          failure.sys, failure.execution ? NULL : "prepare the payload's process");
@@ -123,19 +144,48 @@ static void look_at_start(struct reaper *reaper)
     if (got != 0) {
         launcher_give_up(reaper->launcher, LAUNCH_FAILED, (int)got, "start the payload");
     }
-    fd_close(&reaper->start);
-    launcher_say(reaper->launcher, LAUNCH_EXECUTED, reaper->payload, 0);
+    fd_close(&reaper->launcher->start);
+    launcher_say(reaper->launcher, LAUNCH_EXECUTED, 0, 0);
 }
 
-static void tell_end(struct reaper *reaper, const siginfo_t *ended)
+static int64_t time_ns(const struct timeval *time)
 {
-    if (fd_is_open(&reaper->start)) {
+    return (int64_t)time->tv_sec * 1000000000 + (int64_t)time->tv_usec * 1000;
+}
+
+static void add_usage(struct reaper *reaper, const struct rusage *usage)
+{
+    struct launch_word *sum = &reaper->usage;
+    int64_t largest = (int64_t)usage->ru_maxrss * 1024;
+    sum->user_ns += time_ns(&usage->ru_utime);
+    sum->system_ns += time_ns(&usage->ru_stime);
+    sum->largest_rss_bytes = largest > sum->largest_rss_bytes ? largest : sum->largest_rss_bytes;
+}
+
+/* left: what ended first is not all; it is told at once, so that the rest is asked to end. */
+static void tell_end(struct reaper *reaper, bool left)
+{
+    if (fd_is_open(&reaper->launcher->start)) {
         look_at_start(reaper); /* one ended before the other was read */
     }
-    bool exited = ended->si_code == CLD_EXITED;
-    launcher_say(reaper->launcher, LAUNCH_ENDED, exited ? ended->si_status : 0,
-                 exited ? 0 : ended->si_status);
-    reaper->payload = 0;
+    bool exited = reaper->ended.si_code == CLD_EXITED;
+    struct launch_word word = {.said = LAUNCH_ENDED,
+                               .value = exited ? reaper->ended.si_status : 0,
+                               .extra = exited ? 0 : reaper->ended.si_status,
+                               .left = left};
+    (void)!os_send(reaper->launcher->channel, &word, sizeof word);
+    reaper->untold = false;
+}
+
+/* Whoever lost its parent is our child: nothing is left. */
+no_return static void leave(struct reaper *reaper)
+{
+    if (reaper->untold) {
+        tell_end(reaper, false);
+    }
+    reaper->usage.said = LAUNCH_EMPTY;
+    (void)!os_send(reaper->launcher->channel, &reaper->usage, sizeof reaper->usage);
+    os_exit(0);
 }
 
 /* Reap what has ended, but at most so many at a time that orders are heard in between. True: there
@@ -145,21 +195,32 @@ static bool reap(struct reaper *reaper)
     enum { AT_A_TIME = 64 };
     for (int i = 0; i < AT_A_TIME; i++) {
         siginfo_t ended;
-        int result = os_waitid(P_ALL, 0, &ended, WEXITED | WNOHANG, NULL);
+        struct rusage usage;
+        int result = os_waitid(P_ALL, 0, &ended, WEXITED | WNOHANG, &usage);
         if (result == -ECHILD) {
-            os_exit(0); /* whoever lost its parent is our child: nothing is left */
+            leave(reaper);
         }
         if (result < 0) {
             launcher_give_up(reaper->launcher, LAUNCH_FAILED, result, "wait for what ended");
         }
         if (ended.si_pid == 0) {
-            return false;
+            break;
         }
-        if (ended.si_pid == reaper->payload) {
-            tell_end(reaper, &ended);
+        add_usage(reaper, &usage);
+        if (ended.si_pid == reaper->launcher->payload) {
+            reaper->launcher->payload = 0;
+            reaper->ended = ended;
+            reaper->untold = true;
+            continue; /* most often it is the last one */
+        }
+        if (i == AT_A_TIME - 1) {
+            return true;
         }
     }
-    return true;
+    if (reaper->untold) {
+        tell_end(reaper, true);
+    }
+    return false;
 }
 
 static void obey(struct reaper *reaper)
@@ -186,7 +247,7 @@ void reaper_main(struct launcher *launcher)
     struct reaper reaper = {.launcher = launcher};
     int result = start(&reaper);
     if (result < 0) {
-        launcher_give_up(launcher, LAUNCH_FAILED, result, "create the payload's process");
+        launcher_give_up(launcher, LAUNCH_FAILED, result, "release the payload's process");
     }
     bool more = true; /* an end before the first look has no signal left to wait for */
     for (;;) {
@@ -203,7 +264,7 @@ void reaper_main(struct launcher *launcher)
             } else if (fd == fd_num(&reaper.signals)) {
                 (void)!os_signalfd_read(fd, &signal); /* only a reason to look */
                 more = true;
-            } else if (fd_is_open(&reaper.start)) {
+            } else if (fd_is_open(&reaper.launcher->start)) {
                 look_at_start(&reaper);
             }
         }

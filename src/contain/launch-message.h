@@ -6,13 +6,14 @@
  * reaps whatever ends in the sandbox and tells the payload's exact status.
  *
  *   controller                                   launcher (pid 1 of the sandbox)
- *   ---- plan: a sealed memfd ------------------> mounts, checks, closes down
+ *   ---- plan: a sealed memfd ------------------> mounts, checks, closes down; forks the payload's
+ *                                                 first process, which waits
  *        <------------------------- LAUNCH_READY  (or LAUNCH_FAILED, and exit)
- *   ---- LAUNCH_RELEASE ------------------------> vfork, execveat
+ *   ---- LAUNCH_RELEASE ------------------------> the child executes the payload
  *        <---------------------- LAUNCH_EXECUTED  (or LAUNCH_NOT_EXECUTED, and exit)
  *   ---- LAUNCH_TERMINATE, LAUNCH_KILL ---------> kill(-1, ...): all of the sandbox in one call
  *        <------------------------- LAUNCH_ENDED  the payload's first process ended: how
- *                                                 exit, when nothing is left in the sandbox
+ *        <------------------------- LAUNCH_EMPTY  nothing is left in the sandbox: exit
  *   end-of-file --------------------------------> the controller is no more: exit, which ends all
  *
  * Words go over a SOCK_SEQPACKET pair, one packet each: a struct launch_word from the launcher, one
@@ -129,11 +130,12 @@ struct launch_plan {
 enum launch_order { LAUNCH_RELEASE = 'R', LAUNCH_TERMINATE = 'T', LAUNCH_KILL = 'K' };
 
 enum launch_said {
-    LAUNCH_FAILED,       /* sys, text: which step could not be done; nothing was released */
-    LAUNCH_READY,        /* value: Landlock's ABI, 0 none; extra: bits of enum launch_fact */
-    LAUNCH_EXECUTED,     /* value: pid of the payload in the sandbox */
+    LAUNCH_FAILED, /* sys, text: which step could not be done; nothing was released */
+    LAUNCH_READY,  /* value: Landlock's ABI, 0 none; extra: bits of enum launch_fact */
+    LAUNCH_EXECUTED,
     LAUNCH_NOT_EXECUTED, /* sys: why execveat failed */
-    LAUNCH_ENDED,        /* value: exit code, or extra: signal */
+    LAUNCH_ENDED,        /* value: exit code, or extra: signal; left: others are still there */
+    LAUNCH_EMPTY,        /* the usage of all that was reaped inside */
 };
 
 /* What the launcher saw, besides what the controller reads for itself. */
@@ -150,6 +152,10 @@ struct launch_word {
     int32_t value;
     int32_t extra;
     int32_t sys; /* a positive errno, or 0 */
+    bool left;
+    int64_t user_ns; /* of the children that were reaped (getrusage(2)) */
+    int64_t system_ns;
+    int64_t largest_rss_bytes;
     char text[240];
 };
 

@@ -226,13 +226,17 @@ static void show(const struct launch_word *word)
         printf("ready %d %d\n", word->value, word->extra);
         break;
     case LAUNCH_EXECUTED:
-        printf("executed %d\n", word->value);
+        printf("executed\n");
         break;
     case LAUNCH_NOT_EXECUTED:
         printf("not-executed %d\n", word->sys);
         break;
     case LAUNCH_ENDED:
         printf("ended %d %d\n", word->value, word->extra);
+        break;
+    case LAUNCH_EMPTY:
+        printf("empty %lld %lld\n", (long long)(word->user_ns + word->system_ns),
+               (long long)word->largest_rss_bytes);
         break;
     default:
         printf("unknown %u\n", word->said);
