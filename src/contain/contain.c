@@ -66,31 +66,32 @@ static struct finding probe_scope(const struct cgroup_facts *cgroup)
         memory_copy_string("run without --require; the limit is observed all the same")};
 }
 
-/* Everything that a sandbox gives: user namespaces and bubblewrap. */
-static struct finding probe_sandbox(void)
+/* With a sandbox it is a matter of what was asked for; without one, why there is none was told. */
+static struct finding probe_sandbox(const struct contain *contain, enum guarantee guarantee)
 {
-    static const struct infrastructure_request anyones = {0};
-    struct finding finding = {0};
-    if (infrastructure_probe(&finding.saw, &finding.remedy) != OUTLOOK_OPEN) {
-        return finding;
+    const char *why = contain->guarantees.why[guarantee];
+    if (!contain->sandbox) {
+        return (struct finding){memory_copy_string("no sandbox can be made, see the other reasons"),
+                                memory_copy_string("mend what they name, or do not require it")};
     }
-    struct err err = {0};
-    with_binding bwrap = NULL;
-    if (infrastructure_bind_bwrap(&anyones, &bwrap, &err) < 0) {
-        return (struct finding){memory_copy_string(err.msg),
-                                memory_copy_string("see to bubblewrap, as it says")};
-    }
-    return (struct finding){
-        memory_copy_string("user namespaces and bubblewrap are there, but this version has no "
-                           "adapter that makes a sandbox"),
-        memory_copy_string(
-            "run without --require, or in a container or virtual machine of its own")};
+    return (struct finding){memory_copy_string(why ? why : "the sandbox does not close it"),
+                            memory_copy_string("leave --network host out")};
 }
 
 static bool needs_scope(enum guarantee guarantee)
 {
     return guarantee == GUARANTEE_MEMORY || guarantee == GUARANTEE_PIDS ||
-           guarantee == GUARANTEE_SWAP || guarantee == GUARANTEE_DESCENDANTS;
+           guarantee == GUARANTEE_SWAP;
+}
+
+uint32_t contain_needs_sandbox(uint32_t required)
+{
+    for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
+        if (needs_scope((enum guarantee)i)) {
+            required &= ~(UINT32_C(1) << i);
+        }
+    }
+    return required;
 }
 
 void contain_require(const struct contain *contain, uint32_t required,
@@ -113,7 +114,8 @@ void contain_require(const struct contain *contain, uint32_t required,
                             memory_copy_string(contain->adapter_id), memory_copy_string(""));
             continue;
         }
-        struct finding finding = needs_scope(guarantee) ? probe_scope(cgroup) : probe_sandbox();
+        struct finding finding =
+            needs_scope(guarantee) ? probe_scope(cgroup) : probe_sandbox(contain, guarantee);
         checks_add_take(checks, codes[i], false,
                         memory_format("%s cannot be enforced (here: %s)", guarantee_name(guarantee),
                                       guarantee_level_name(level)),
@@ -164,6 +166,9 @@ json_t *contain_to_json(const struct contain *contain)
     json_object_set_new(json, "label", json_string(containment_name(label)));
     json_object_set_new(json, "guarantees", guarantees_to_json(&contain->guarantees));
     json_object_set_new(json, "reasons", reasons_to_json(&contain->guarantees));
+    if (contain->sandbox) {
+        json_object_set_new(json, "sandbox", sandbox_to_json(contain->sandbox));
+    }
     return json;
 }
 

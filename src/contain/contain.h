@@ -20,11 +20,16 @@
 #include "cgroup.h"
 #include "checks.h"
 #include "guarantee.h"
+#include "sandbox.h"
 
 struct contain {
     const char *adapter_id;
     struct guarantees guarantees;
+    const struct sandbox *sandbox; /* NULL: none; borrowed */
 };
+
+/* Those that a sandbox enforces: requiring one of them asks for it. */
+uint32_t contain_needs_sandbox(uint32_t required);
 
 void contain_choose(struct contain *ret_contain);
 void contain_require(const struct contain *contain, uint32_t required,

@@ -2,9 +2,10 @@
  *
  * What the files of the sandbox share: the plan as lists of operations.
  *
- *   place.c              a path, opened and named by the kernel
+ *   host-path.c              a path, opened and named by the kernel
  *   sockets.c            control sockets that a path leads to
  *   sandbox-plan.c       what is open and what is closed: the policy
+ *   sandbox-roots.c      its part about what may be written
  *   sandbox-bwrap.c      mounts → bubblewrap's arguments
  *   sandbox-launch.c     rules → the launcher's plan
  *   sandbox-verify.c     what the kernel says of it → levels
@@ -14,20 +15,22 @@
 
 #include <sys/stat.h>
 
+#include "buf.h"
 #include "fd.h"
+#include "filter.h"
 #include "sandbox.h"
 
 /* --- places ------------------------------------------------------------------------------------- */
 
-struct place {
+struct host_path {
     struct fd fd; /* O_PATH */
     char *path;   /* physical, as the kernel names it */
     struct stat stat;
 };
 /* Links on the way are followed; what is at the end is held. -errno: not there, or nameless. */
-int place_open(int base_fd, const char *path, struct place *ret_place) must_check;
-void place_done(struct place *place);
-#define with_place cleanup(place_done) struct place
+int host_path_open(int base_fd, const char *path, struct host_path *ret_place) must_check;
+void host_path_done(struct host_path *place);
+#define with_host_path cleanup(host_path_done) struct host_path
 
 /* path is root itself or lies beneath it; both physical. */
 bool path_is_beneath(const char *path, const char *root);
@@ -58,7 +61,15 @@ struct sandbox_rule {
     const char *origin;
 };
 
-enum { ROOTS_MAX = 32, FILTER_MAX = 1024, HIDDEN_MAX = 8 };
+enum { ROOTS_MAX = 32, HIDDEN_MAX = 8 };
+
+/* Visible where it would be hidden, or writable. */
+struct shown_place {
+    char *path;
+    struct stat stat;
+    bool writable;
+    const char *origin;
+};
 
 struct writable_root {
     struct fd fd;
@@ -74,6 +85,8 @@ struct sandbox {
     size_t rule_count;
     char *hidden[HIDDEN_MAX]; /* covered by an empty file system */
     size_t hidden_count;
+    struct shown_place *shown;
+    size_t shown_count;
     struct writable_root roots[ROOTS_MAX];
     size_t root_count;
     char *home_inside; /* NULL: HOME stays as it is */
@@ -91,10 +104,11 @@ struct sandbox {
     struct stat cwd_stat;
     const struct binding *binding; /* the payload's; borrowed */
     struct binding *tool;          /* bubblewrap */
-    struct sock_filter filter[FILTER_MAX];
+    struct sock_filter filter[FILTER_PROGRAM_MAX];
     size_t filter_count;
 
     struct strvec tool_argv;
+    struct strvec tool_environment; /* nothing of the caller's (IB-3) */
     struct fd plan;
     struct fd image;
     struct fd args;
@@ -111,6 +125,19 @@ void sandbox_add_rule(struct sandbox *sandbox, enum launch_kind kind, const char
                       const struct stat *stat, const char *origin);
 /* Whether a physical path of the host is out of sight by what was planned so far. */
 bool sandbox_hides(const struct sandbox *sandbox, const char *path);
+void sandbox_show(struct sandbox *sandbox, const struct host_path *place, bool writable,
+                  const char *origin);
+/* `what` is taken over, the others are copied. */
+void sandbox_refuse(struct checks *checks, const char *code, char *what, const char *saw,
+                    const char *remedy);
+bool sandbox_has_entry(int dir_fd, const char *name, struct stat *ret_stat);
+
+/* sandbox-roots.c: one folder of --writable; and, when all that is shown is known, what is closed in it. */
+void roots_plan(const struct sandbox_request *request, struct sandbox *sandbox, const char *wanted,
+                struct checks *checks);
+void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
+                 struct writable_root *root, struct checks *checks);
+
 /* Beneath /tmp, /var/tmp or /dev/shm. */
 bool path_is_temporary(const char *path);
 

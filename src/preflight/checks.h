@@ -23,7 +23,10 @@
     X(CHECK_GUARANTEE, "preflight.guarantee.", "a guarantee that was required can be enforced")    \
     X(CHECK_ENVIRONMENT, "preflight.environment", "no variable was asked for that is refused")     \
     X(CHECK_EXECUTABLE, "preflight.executable", "the command was found, allowed and hashed")       \
-    X(CHECK_STDIN, "preflight.stdin", "the input can be read")
+    X(CHECK_STDIN, "preflight.stdin", "the input can be read")                                     \
+    X(CHECK_SANDBOX, "preflight.sandbox", "a sandbox can be made")                                 \
+    X(CHECK_ROOTS, "preflight.roots", "folders that are opened are there and may be opened")       \
+    X(CHECK_USER, "preflight.user", "the user that it runs as is an ordinary one")
 
 #define X(enumerator, code, what) extern const char enumerator[];
 CHECK_CODES(X)

@@ -1,0 +1,49 @@
+/* Bubblewrap's arguments, from the plan; handed over by descriptor (--args). */
+#include "sandbox-priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "buf.h"
+#include "memory.h"
+
+/* Both rules for the death of berm at once, and a pid namespace: neither alone is enough (R15).
+ * The launcher needs two capabilities for a moment, and drops them from the bounding set as well. */
+static const char *const always[] = {
+    "--unshare-user",    "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+    "--die-with-parent", "--as-pid-1",       "--cap-drop",    "ALL",           "--cap-add",
+    "CAP_SYS_ADMIN",     "--cap-add",        "CAP_SETPCAP",
+};
+
+static const struct {
+    const char *option;
+    bool twice; /* source and destination */
+} mount_options[] = {
+    [MOUNT_READ_ONLY] = {"--ro-bind", true}, [MOUNT_WRITABLE] = {"--bind", true},
+    [MOUNT_EMPTY] = {"--tmpfs", false},      [MOUNT_FOLDER] = {"--dir", false},
+    [MOUNT_DEVICES] = {"--dev", false},      [MOUNT_PROCESSES] = {"--proc", false},
+};
+_Static_assert(countof(mount_options) == MOUNT_KIND_COUNT, "every kind of mount has an option");
+
+static void add(struct buf *out, const char *word)
+{
+    buf_add(out, word, strlen(word) + 1);
+}
+
+void sandbox_render_arguments(const struct sandbox *sandbox, struct buf *out)
+{
+    for (size_t i = 0; i < countof(always); i++) {
+        add(out, always[i]);
+    }
+    if (!sandbox->host_network) {
+        add(out, "--unshare-net");
+    }
+    for (size_t i = 0; i < sandbox->mount_count; i++) {
+        const struct sandbox_mount *entry = &sandbox->mounts[i];
+        add(out, mount_options[entry->kind].option);
+        add(out, entry->path);
+        if (mount_options[entry->kind].twice) {
+            add(out, entry->path);
+        }
+    }
+}

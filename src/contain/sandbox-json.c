@@ -1,0 +1,95 @@
+/* The plan as a person and a record read it. */
+#include "sandbox-priv.h"
+
+#include <string.h>
+
+#include "filter.h"
+
+static void set(json_t *object, const char *key, const char *text)
+{
+    json_object_set_new(object, key, json_text(span_of_string(text)));
+}
+
+static json_t *mounts_to_json(const struct sandbox *sandbox)
+{
+    static const char *const kinds[] = {
+        [MOUNT_READ_ONLY] = "read-only", [MOUNT_WRITABLE] = "writable",
+        [MOUNT_EMPTY] = "hidden",        [MOUNT_FOLDER] = "folder",
+        [MOUNT_DEVICES] = "devices",     [MOUNT_PROCESSES] = "processes"};
+    json_t *list = json_array();
+    for (size_t i = 0; i < sandbox->mount_count; i++) {
+        const struct sandbox_mount *entry = &sandbox->mounts[i];
+        if (entry->kind == MOUNT_FOLDER) {
+            continue; /* nothing that the payload meets */
+        }
+        json_t *one = json_object();
+        set(one, "path", entry->path);
+        set(one, "is", kinds[entry->kind]);
+        set(one, "because", entry->origin);
+        json_array_append_new(list, one);
+    }
+    static const char *const private[] = {"/tmp", "/var/tmp", "/dev/shm"};
+    for (size_t i = 0; i < sizeof private / sizeof private[0]; i++) {
+        json_t *one = json_object();
+        set(one, "path", private[i]);
+        set(one, "is", "private");
+        set(one, "because", "one file system of memory with a quota, gone after the run");
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static json_t *rules_to_json(const struct sandbox *sandbox)
+{
+    static const char *const kinds[] = {
+        [LAUNCH_KEEP] = "shown",       [LAUNCH_EXPECT] = "identity compared",
+        [LAUNCH_PIN] = "pinned",       [LAUNCH_CLOSE] = "read-only",
+        [LAUNCH_MASK] = "unreachable", [LAUNCH_READ_ONLY] = "read-only",
+        [LAUNCH_WRITABLE] = "writable"};
+    json_t *list = json_array();
+    for (size_t i = 0; i < sandbox->rule_count; i++) {
+        const struct sandbox_rule *rule = &sandbox->rules[i];
+        json_t *one = json_object();
+        set(one, "path", rule->path);
+        set(one, "is", kinds[rule->kind]);
+        set(one, "because", rule->origin);
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static json_t *environment_to_json(const struct sandbox *sandbox)
+{
+    json_t *names = json_array();
+    for (size_t i = 0; i < sandbox->environment.count; i++) {
+        const char *entry = sandbox->environment.strings[i];
+        json_array_append_new(names, json_text(span_of(entry, strcspn(entry, "="))));
+    }
+    return names;
+}
+
+json_t *sandbox_to_json(const struct sandbox *sandbox)
+{
+    json_t *json = json_object();
+    set(json, "tool", binding_file_path(sandbox->tool, 0));
+    set(json, "tool_sha256", binding_file_identity(sandbox->tool, 0)->sha256);
+    json_object_set_new(json, "verified", json_boolean(sandbox->verified));
+    set(json, "network", sandbox->host_network ? "host" : "isolated");
+    json_t *namespaces = json_array();
+    static const char *const names[] = {"user", "mount", "pid", "ipc", "uts", "network"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0] - (sandbox->host_network ? 1 : 0); i++) {
+        json_array_append_new(namespaces, json_string(names[i]));
+    }
+    json_object_set_new(json, "namespaces", namespaces);
+    json_object_set_new(json, "mounts", mounts_to_json(sandbox));
+    json_object_set_new(json, "closures", rules_to_json(sandbox));
+    json_object_set_new(json, "environment", environment_to_json(sandbox));
+    json_object_set_new(json, "private_bytes", json_integer(sandbox->private_bytes));
+    json_object_set_new(json, "private_inodes", json_integer(sandbox->private_inodes));
+    json_object_set_new(json, "sockets_closed", json_boolean(sandbox->sockets_closed));
+    if (sandbox->verified) {
+        json_object_set_new(json, "landlock_abi", json_integer(sandbox->landlock_abi));
+        json_object_set_new(json, "filter", json_boolean(sandbox->facts & LAUNCH_FACT_FILTER));
+    }
+    return json;
+}

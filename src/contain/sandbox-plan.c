@@ -1,0 +1,443 @@
+/* The policy: what is open and what is closed. Nothing here changes anything. */
+#include "sandbox-priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "filter.h"
+#include "infrastructure.h"
+#include "memory.h"
+#include "process.h"
+
+void sandbox_add_mount(struct sandbox *sandbox, enum mount_kind kind, const char *path,
+                       const char *origin)
+{
+    sandbox->mounts =
+        memory_resize(sandbox->mounts, (sandbox->mount_count + 1) * sizeof *sandbox->mounts);
+    sandbox->mounts[sandbox->mount_count++] =
+        (struct sandbox_mount){kind, memory_copy_string(path), origin};
+}
+
+void sandbox_add_rule(struct sandbox *sandbox, enum launch_kind kind, const char *path,
+                      const struct stat *stat, const char *origin)
+{
+    sandbox->rules =
+        memory_resize(sandbox->rules, (sandbox->rule_count + 1) * sizeof *sandbox->rules);
+    struct sandbox_rule *rule = &sandbox->rules[sandbox->rule_count++];
+    *rule = (struct sandbox_rule){.kind = kind, .path = memory_copy_string(path), .origin = origin};
+    if (stat) {
+        rule->stat = *stat;
+    }
+}
+
+void sandbox_refuse(struct checks *checks, const char *code, char *what, const char *saw,
+                    const char *remedy)
+{
+    checks_add_take(checks, code, false, what, memory_copy_string(saw), memory_copy_string(remedy));
+}
+
+/* --- what is out of sight ----------------------------------------------------------------------- */
+
+static bool is_covered(const struct sandbox *sandbox, const char *path)
+{
+    for (size_t i = 0; i < sandbox->hidden_count; i++) {
+        if (path_is_beneath(path, sandbox->hidden[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_shown(const struct sandbox *sandbox, const char *path)
+{
+    for (size_t i = 0; i < sandbox->shown_count; i++) {
+        if (path_is_beneath(path, sandbox->shown[i].path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_private(const char *path)
+{
+    static const char *const places[] = {"/run", "/dev", "/proc", "/sys/fs/cgroup"};
+    for (size_t i = 0; i < countof(places); i++) {
+        if (path_is_beneath(path, places[i])) {
+            return true;
+        }
+    }
+    return path_is_temporary(path);
+}
+
+bool sandbox_hides(const struct sandbox *sandbox, const char *path)
+{
+    return (is_private(path) || is_covered(sandbox, path)) && !is_shown(sandbox, path);
+}
+
+static void hide(struct sandbox *sandbox, const char *path, const char *origin)
+{
+    with_host_path place = {0};
+    if (!path || path[0] != '/' || host_path_open(AT_FDCWD, path, &place) < 0 ||
+        !S_ISDIR(place.stat.st_mode) || is_private(place.path) || is_covered(sandbox, place.path) ||
+        sandbox->hidden_count == HIDDEN_MAX) {
+        return;
+    }
+    sandbox_add_mount(sandbox, MOUNT_EMPTY, place.path, origin);
+    sandbox->hidden[sandbox->hidden_count++] = memory_copy_string(place.path);
+}
+
+/* A home that holds the system itself (that of daemons is often "/") cannot be covered. */
+static bool holds_the_system(const char *path)
+{
+    static const char *const parts[] = {"/usr", "/etc", "/dev", "/proc", "/sys", "/var/lib"};
+    for (size_t i = 0; i < countof(parts); i++) {
+        if (path_is_beneath(parts[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *variable(char *const *environment, const char *name)
+{
+    size_t n = strlen(name);
+    for (char *const *entry = environment; *entry; entry++) {
+        if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=') {
+            return *entry + n + 1;
+        }
+    }
+    return NULL;
+}
+
+static void plan_base(const struct sandbox_request *request, struct sandbox *sandbox)
+{
+    sandbox_add_mount(sandbox, MOUNT_READ_ONLY, "/", "the host, read-only");
+    sandbox_add_mount(sandbox, MOUNT_EMPTY, "/run", "sockets and files of daemons stay outside");
+    sandbox_add_mount(sandbox, MOUNT_FOLDER, SANDBOX_PRIVATE, "where the private one is made");
+    sandbox_add_mount(sandbox, MOUNT_DEVICES, "/dev",
+                      "null, zero, full, random, tty and terminals");
+    sandbox_add_mount(sandbox, MOUNT_PROCESSES, "/proc", "the sandbox's own processes");
+    struct stat stat;
+    if (os_stat_entry(AT_FDCWD, "/sys/fs/cgroup", &stat) == 0) {
+        sandbox_add_mount(sandbox, MOUNT_EMPTY, "/sys/fs/cgroup", "control groups stay outside");
+    }
+    const char *home = variable(request->inherited, "HOME");
+    hide(sandbox, "/home", "home folders are private");
+    hide(sandbox, "/root", "home folders are private");
+    if (home && !holds_the_system(home)) {
+        hide(sandbox, home, "the caller's home");
+    }
+}
+
+/* --- what is shown ------------------------------------------------------------------------------ */
+
+void sandbox_show(struct sandbox *sandbox, const struct host_path *place, bool writable,
+                  const char *origin)
+{
+    sandbox->shown =
+        memory_resize(sandbox->shown, (sandbox->shown_count + 1) * sizeof *sandbox->shown);
+    sandbox->shown[sandbox->shown_count++] =
+        (struct shown_place){memory_copy_string(place->path), place->stat, writable, origin};
+}
+
+/* Folders before what lies in them, and of one place the writable one first. */
+static int compare_shown(const void *a, const void *b)
+{
+    const struct shown_place *left = a;
+    const struct shown_place *right = b;
+    int order = strcmp(left->path, right->path);
+    return order ? order : (int)right->writable - (int)left->writable;
+}
+
+/* Whether a place before it opens it already, and as far. */
+static bool is_open_already(const struct sandbox *sandbox, size_t index)
+{
+    const struct shown_place *wanted = &sandbox->shown[index];
+    for (size_t i = 0; i < index; i++) {
+        const struct shown_place *before = &sandbox->shown[i];
+        if (path_is_beneath(wanted->path, before->path) &&
+            (before->writable || !wanted->writable)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What was shown must still be itself in the sandbox. */
+static void plan_shown(struct sandbox *sandbox)
+{
+    qsort(sandbox->shown, sandbox->shown_count, sizeof *sandbox->shown, compare_shown);
+    for (size_t i = 0; i < sandbox->shown_count; i++) {
+        const struct shown_place *place = &sandbox->shown[i];
+        if (!is_open_already(sandbox, i)) {
+            sandbox_add_mount(sandbox, place->writable ? MOUNT_WRITABLE : MOUNT_READ_ONLY,
+                              place->path, place->origin);
+            if (path_is_temporary(place->path)) {
+                sandbox_add_rule(sandbox, LAUNCH_KEEP, place->path, NULL, place->origin);
+            }
+        }
+        sandbox_add_rule(sandbox, LAUNCH_EXPECT, place->path, &place->stat, place->origin);
+        if (place->writable) {
+            sandbox_add_rule(sandbox, LAUNCH_WRITABLE, place->path, NULL, place->origin);
+        }
+    }
+}
+
+bool sandbox_has_entry(int dir_fd, const char *name, struct stat *ret_stat)
+{
+    return os_stat_entry(dir_fd, name, ret_stat) == 0;
+}
+
+static bool is_project(const char *path)
+{
+    struct stat stat;
+    with_fd dir = fd_adopt(os_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0));
+    return fd_is_open(&dir) && (sandbox_has_entry(fd_num(&dir), ".git", &stat) ||
+                                sandbox_has_entry(fd_num(&dir), ".berm", &stat));
+}
+
+/* A hidden place itself, or the folder that private files come to: nothing to be shown as a whole. */
+static bool is_whole_place(const struct sandbox *sandbox, const char *path)
+{
+    static const char *const places[] = {"/", "/tmp", "/var/tmp", "/dev/shm"};
+    for (size_t i = 0; i < countof(places); i++) {
+        if (strcmp(path, places[i]) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sandbox->hidden_count; i++) {
+        if (path_is_beneath(sandbox->hidden[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The nearest folder at or above cwd that is a project, below the home or place that it is in. */
+static char *find_project(const struct sandbox *sandbox, const char *cwd)
+{
+    with_string path = memory_copy_string(cwd);
+    while (!is_whole_place(sandbox, path)) {
+        if (is_project(path)) {
+            return memory_copy_string(path);
+        }
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path) {
+            break;
+        }
+        *slash = '\0';
+    }
+    return memory_copy_string(cwd);
+}
+
+static void plan_project(const struct sandbox_request *request, struct sandbox *sandbox,
+                         struct checks *checks)
+{
+    with_host_path place = {0};
+    with_string project = find_project(sandbox, request->cwd_path);
+    if (!is_whole_place(sandbox, project) && host_path_open(AT_FDCWD, project, &place) == 0) {
+        sandbox_show(sandbox, &place, false, "the project");
+    }
+    if (sandbox_hides(sandbox, request->cwd_path)) {
+        sandbox_refuse(
+            checks, CHECK_CWD,
+            memory_format("the working folder '%s' is hidden in the sandbox", request->cwd_path),
+            "it is no folder inside a home, a temporary or a runtime folder, but one of them",
+            "run it from a folder of its own\nor open it with --readable DIR");
+    }
+}
+
+static void plan_readable(const struct sandbox_request *request, struct sandbox *sandbox,
+                          struct checks *checks)
+{
+    for (char *const *path = request->readable; path && *path; path++) {
+        with_host_path place = {0};
+        int result = host_path_open(request->cwd_fd, *path, &place);
+        if (result < 0 || is_private(place.path) != path_is_temporary(place.path) ||
+            strcmp(place.path, "/tmp") == 0 || strcmp(place.path, "/var/tmp") == 0) {
+            struct err err = {0};
+            (void)err_sys(&err, result < 0 ? result : EACCES, "--readable '%s'", *path);
+            sandbox_refuse(checks, CHECK_ROOTS, memory_copy_string(err.msg),
+                           result < 0 ? ""
+                                      : "runtime and temporary folders stay private as a whole",
+                           "give a folder or file that is there");
+            continue;
+        }
+        sandbox_show(sandbox, &place, false, "--readable");
+    }
+}
+
+/* The files that are executed, and what a script is read from. */
+static void plan_executable(const struct sandbox_request *request, struct sandbox *sandbox)
+{
+    for (size_t i = 0; i < binding_file_count(request->binding); i++) {
+        with_host_path place = {0};
+        const char *path = binding_file_path(request->binding, i);
+        if (sandbox_hides(sandbox, path) && host_path_open(AT_FDCWD, path, &place) == 0) {
+            sandbox_show(sandbox, &place, false, "what is executed");
+        }
+    }
+    with_host_path resolver = {0};
+    if (request->host_network && host_path_open(AT_FDCWD, "/etc/resolv.conf", &resolver) == 0) {
+        sandbox_show(sandbox, &resolver, false, "names of the network");
+    }
+}
+
+static void plan_state(const struct sandbox_request *request, struct sandbox *sandbox)
+{
+    for (size_t i = 0; i < sandbox->rule_count; i++) {
+        const struct sandbox_rule *rule = &sandbox->rules[i];
+        if (rule->kind == LAUNCH_MASK && request->state_dir &&
+            strcmp(rule->path, request->state_dir) == 0) {
+            return; /* closed in a root already */
+        }
+    }
+    if (request->state_dir && !sandbox_hides(sandbox, request->state_dir)) {
+        sandbox_add_rule(sandbox, LAUNCH_MASK, request->state_dir, NULL, "berm's own state");
+    }
+}
+
+/* --- environment -------------------------------------------------------------------------------- */
+
+static bool leads_out_of_sight(const struct sandbox *sandbox, const char *entry)
+{
+    const char *value = strchr(entry, '=') + 1;
+    return strncmp(entry, "XDG_", 4) == 0 && value[0] == '/' && sandbox_hides(sandbox, value);
+}
+
+static void plan_environment(const struct sandbox_request *request, struct sandbox *sandbox)
+{
+    const char *home = variable(request->environment, "HOME");
+    bool new_home = !home || home[0] != '/' || sandbox_hides(sandbox, home);
+    for (char *const *entry = request->environment; *entry; entry++) {
+        with_string name = memory_format("%.*s", (int)strcspn(*entry, "="), *entry);
+        if (sockets_is_control_variable(name) || leads_out_of_sight(sandbox, *entry) ||
+            strcmp(name, "TMPDIR") == 0 || (new_home && strcmp(name, "HOME") == 0)) {
+            continue;
+        }
+        strvec_push(&sandbox->environment, *entry);
+    }
+    strvec_push(&sandbox->environment, "TMPDIR=/tmp");
+    if (new_home) {
+        strvec_push(&sandbox->environment, "HOME=" SANDBOX_HOME);
+        sandbox->home_inside = memory_copy_string(SANDBOX_HOME);
+    }
+}
+
+static int plan_tool(const struct sandbox_request *request, struct sandbox *sandbox,
+                     struct checks *checks)
+{
+    struct err err = {0};
+    struct infrastructure_request wanted;
+    if (infrastructure_pin(request->inherited, &wanted, &err) < 0 ||
+        infrastructure_bind_bwrap(&wanted, &sandbox->tool, &err) < 0) {
+        sandbox_refuse(checks, CHECK_SANDBOX, memory_copy_string(err.msg), "", "");
+        return -1;
+    }
+    char *saw = NULL;
+    char *remedy = NULL;
+    if (infrastructure_probe(&saw, &remedy) == OUTLOOK_CLOSED) {
+        checks_add_take(checks, CHECK_SANDBOX, false,
+                        memory_copy_string("this host makes no sandbox"), saw, remedy);
+        return -1;
+    }
+    memory_free(saw);
+    memory_free(remedy);
+    sandbox->filter_count = filter_build(sandbox->filter, FILTER_PROGRAM_MAX);
+    return 0;
+}
+
+static int check_user(const struct sandbox_request *request, struct checks *checks)
+{
+    uid_t uid = request->become ? request->uid : os_geteuid();
+    if (uid != 0) {
+        return 0;
+    }
+    sandbox_refuse(checks, CHECK_USER, memory_copy_string("the sandbox is not run as root"),
+                   "uid 0 without capabilities still writes to /proc/sys",
+                   "name an ordinary user with --user NAME\nor run berm as that user");
+    return -1;
+}
+
+struct sandbox *sandbox_plan(const struct sandbox_request *request, struct checks *checks)
+{
+    with_sandbox sandbox = memory_new(sizeof *sandbox);
+    *sandbox = (struct sandbox){.host_network = request->host_network,
+                                .private_bytes = request->private_bytes,
+                                .private_inodes = request->private_inodes,
+                                .become = request->become,
+                                .uid = request->uid,
+                                .gid = request->gid,
+                                .binding = request->binding,
+                                .cwd = memory_copy_string(request->cwd_path)};
+    struct err err = {0};
+    int result = os_fstat(request->cwd_fd, &sandbox->cwd_stat);
+    if (result < 0) {
+        (void)err_sys(&err, result, "working folder");
+        sandbox_refuse(checks, CHECK_CWD, memory_copy_string(err.msg), "", "");
+        return NULL;
+    }
+    bool possible = check_user(request, checks) == 0;
+    possible = plan_tool(request, sandbox, checks) == 0 && possible;
+    plan_base(request, sandbox);
+    for (char *const *root = request->writable; root && *root; root++) {
+        roots_plan(request, sandbox, *root, checks);
+    }
+    plan_readable(request, sandbox, checks);
+    plan_project(request, sandbox, checks);
+    plan_executable(request, sandbox);
+    plan_shown(sandbox);
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        roots_close(request, sandbox, &sandbox->roots[i], checks);
+    }
+    plan_state(request, sandbox);
+    sockets_close(sandbox, request->inherited);
+    plan_environment(request, sandbox);
+    if (!possible) {
+        return NULL;
+    }
+    struct sandbox *made = sandbox;
+    sandbox = NULL;
+    return made;
+}
+
+void sandbox_free(struct sandbox *sandbox)
+{
+    if (!sandbox) {
+        return;
+    }
+    for (size_t i = 0; i < sandbox->mount_count; i++) {
+        memory_free(sandbox->mounts[i].path);
+    }
+    for (size_t i = 0; i < sandbox->rule_count; i++) {
+        memory_free(sandbox->rules[i].path);
+    }
+    for (size_t i = 0; i < sandbox->hidden_count; i++) {
+        memory_free(sandbox->hidden[i]);
+    }
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        fd_close(&sandbox->roots[i].fd);
+        memory_free(sandbox->roots[i].path);
+    }
+    for (size_t i = 0; i < sandbox->shown_count; i++) {
+        memory_free(sandbox->shown[i].path);
+    }
+    memory_free(sandbox->shown);
+    memory_free(sandbox->mounts);
+    memory_free(sandbox->rules);
+    memory_free(sandbox->home_inside);
+    memory_free(sandbox->cwd);
+    strvec_done(&sandbox->environment);
+    strvec_done(&sandbox->notes);
+    strvec_done(&sandbox->tool_argv);
+    strvec_done(&sandbox->tool_environment);
+    binding_free(sandbox->tool);
+    fd_close(&sandbox->plan);
+    fd_close(&sandbox->image);
+    fd_close(&sandbox->args);
+    fd_close(&sandbox->private_dir);
+    memory_free(sandbox);
+}

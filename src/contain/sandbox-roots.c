@@ -1,0 +1,177 @@
+/* Folders that the payload may write, and what stays closed in them (SB-4). */
+#include "sandbox-priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "file.h"
+#include "memory.h"
+
+/* Whether a root would open what must stay closed (SB-4). */
+static const char *why_not_writable(const struct sandbox_request *request, const char *path)
+{
+    static const char *const never[] = {"/run", "/dev", "/proc", "/sys", "/boot"};
+    static const char *const above[] = {"/tmp",  "/var/tmp", "/run", "/dev",
+                                        "/proc", "/sys",     "/usr"};
+    for (size_t i = 0; i < countof(never); i++) {
+        if (path_is_beneath(path, never[i]) && !path_is_temporary(path)) {
+            return "runtime and device folders are never writable";
+        }
+    }
+    for (size_t i = 0; i < countof(above); i++) {
+        if (path_is_beneath(above[i], path)) {
+            return "it holds the system, or the private folders, as a whole";
+        }
+    }
+    if (request->state_dir && path_is_beneath(path, request->state_dir)) {
+        return "it is a part of berm's own state";
+    }
+    if (strstr(path, "/.git/") || strstr(path, "/.berm/")) {
+        return "it lies in .git or .berm, which stay closed";
+    }
+    size_t n = strlen(path);
+    if ((n >= 5 && strcmp(path + n - 5, "/.git") == 0) ||
+        (n >= 6 && strcmp(path + n - 6, "/.berm") == 0)) {
+        return ".git and .berm stay closed";
+    }
+    return NULL;
+}
+
+/* Nobody in the sandbox can rename a mount point: the folders from the root down to what is closed
+ * are made such, or the closed one could be moved away and another be put in its place. */
+static void pin_down_to(struct sandbox *sandbox, const char *root, const char *path,
+                        const char *origin)
+{
+    with_string step = memory_copy_string(path);
+    for (char *slash = step + strlen(root); (slash = strchr(slash + 1, '/')) != NULL;) {
+        *slash = '\0';
+        sandbox_add_rule(sandbox, LAUNCH_PIN, step, NULL, origin);
+        *slash = '/';
+    }
+}
+
+static void close_entry(struct sandbox *sandbox, const struct writable_root *root, const char *name,
+                        bool *ret_had, const char *origin, struct checks *checks)
+{
+    struct stat stat;
+    *ret_had = sandbox_has_entry(fd_num(&root->fd), name, &stat);
+    if (!*ret_had) {
+        return;
+    }
+    with_string path = memory_format("%s/%s", root->path, name);
+    if (S_ISLNK(stat.st_mode)) {
+        sandbox_refuse(checks, CHECK_ROOTS, memory_format("'%s' cannot be closed", path),
+                       "it is a link, which can be replaced",
+                       "open a smaller folder with --writable");
+        return;
+    }
+    sandbox_add_rule(sandbox, LAUNCH_CLOSE, path, NULL, origin);
+}
+
+/* Where a place of the host is within a root, by identity: another bind of it has another path (I10).
+ * NULL: it is not. */
+static char *path_in_root(const struct writable_root *root, const char *path)
+{
+    struct stat wanted;
+    if (!path || os_fstat(fd_num(&root->fd), &wanted) < 0) {
+        return NULL;
+    }
+    with_string above = memory_copy_string(path);
+    for (size_t cut = strlen(path); cut > 0;) {
+        struct stat stat;
+        above[cut] = '\0';
+        if (os_stat_entry(AT_FDCWD, above, &stat) == 0 && stat.st_dev == wanted.st_dev &&
+            stat.st_ino == wanted.st_ino) {
+            return memory_format("%s%s", root->path, path + cut);
+        }
+        const char *slash = strrchr(above, '/');
+        cut = slash ? (size_t)(slash - above) : 0;
+    }
+    return NULL;
+}
+
+/* Whoever can write its folder can replace a report (RS-1). */
+static void refuse_report(const struct sandbox_request *request, const struct writable_root *root,
+                          struct checks *checks)
+{
+    if (!request->report) {
+        return;
+    }
+    const char *slash = strrchr(request->report, '/');
+    with_string folder =
+        slash == request->report ? memory_copy_string("/")
+        : slash ? memory_format("%.*s", (int)(slash - request->report), request->report)
+                : memory_copy_string(".");
+    with_host_path parent = {0};
+    if (host_path_open(AT_FDCWD, folder, &parent) < 0) {
+        return; /* then it cannot be written either, which is told elsewhere */
+    }
+    with_string within = path_in_root(root, parent.path);
+    if (within) {
+        sandbox_refuse(
+            checks, CHECK_ROOTS,
+            memory_format("the report would lie in '%s', which the payload may write", root->path),
+            request->report, "give --report a folder outside, or open a smaller one");
+    }
+}
+
+void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
+                 struct writable_root *root, struct checks *checks)
+{
+    close_entry(sandbox, root, ".git", &root->had_git, "hooks and configuration of a repository",
+                checks);
+    close_entry(sandbox, root, ".berm", &root->had_berm, "the project's evidence", checks);
+    with_string state = path_in_root(root, request->state_dir);
+    if (state) {
+        pin_down_to(sandbox, root->path, state, "the way to berm's own state");
+        sandbox_add_rule(sandbox, LAUNCH_MASK, state, NULL, "berm's own state");
+    }
+    refuse_report(request, root, checks);
+}
+
+void roots_plan(const struct sandbox_request *request, struct sandbox *sandbox, const char *wanted,
+                struct checks *checks)
+{
+    with_host_path place = {0};
+    int result = host_path_open(request->cwd_fd, wanted, &place);
+    result = result == 0 && !S_ISDIR(place.stat.st_mode) ? -ENOTDIR : result;
+    if (result < 0) {
+        struct err err = {0};
+        (void)err_sys(&err, result, "--writable '%s'", wanted);
+        sandbox_refuse(checks, CHECK_ROOTS, memory_copy_string(err.msg), "",
+                       "make the folder first; berm creates nothing in it");
+        return;
+    }
+    const char *why = why_not_writable(request, place.path);
+    if (why || sandbox->root_count == ROOTS_MAX) {
+        sandbox_refuse(checks, CHECK_ROOTS,
+                       memory_format("--writable '%s' is not possible", place.path),
+                       why ? why : "there are too many", "give a folder below it");
+        return;
+    }
+    sandbox_show(sandbox, &place, true, "--writable");
+    struct writable_root *root = &sandbox->roots[sandbox->root_count++];
+    *root =
+        (struct writable_root){.fd = fd_take(&place.fd), .path = memory_copy_string(place.path)};
+}
+
+void sandbox_look_back(const struct sandbox *sandbox, struct strvec *notes)
+{
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        const struct writable_root *root = &sandbox->roots[i];
+        const struct {
+            const char *name;
+            bool had;
+        } entries[] = {{".git", root->had_git}, {".berm", root->had_berm}};
+        for (size_t j = 0; j < countof(entries); j++) {
+            struct stat stat;
+            if (!entries[j].had && sandbox_has_entry(fd_num(&root->fd), entries[j].name, &stat)) {
+                strvec_push_format(notes,
+                                   "the payload made '%s/%s': look into it before anything trusts "
+                                   "what it says",
+                                   root->path, entries[j].name);
+            }
+        }
+    }
+}

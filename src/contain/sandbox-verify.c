@@ -1,0 +1,385 @@
+/* What the kernel says of the finished sandbox, read from outside: the launcher's word is not taken
+ * for it. Source: proc(5) status, mountinfo; capabilities(7); namespaces(7). */
+#include "sandbox-priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "buf.h"
+#include "file.h"
+#include "memory.h"
+#include "process.h"
+
+enum { STATUS_MAX = 16384, MOUNTS_MAX = 4 << 20 };
+
+static int not_as_planned(struct err *err, const char *what, const char *seen)
+{
+    return err_set(err, ERR_UNAVAILABLE, "the sandbox is not as planned: %s (%s)", what, seen);
+}
+
+static int read_all(int dir_fd, const char *name, size_t maximum, struct buf *ret_text,
+                    struct err *err)
+{
+    char chunk[16384];
+    with_fd file = fd_adopt(os_openat(dir_fd, name, O_RDONLY, 0));
+    ssize_t got = fd_error(&file);
+    while (fd_is_open(&file) && (got = os_read(fd_num(&file), chunk, sizeof chunk)) > 0) {
+        buf_add(ret_text, chunk, (size_t)got);
+    }
+    if (got < 0) {
+        return err_sys(err, (int)got, "cannot read %s of the sandbox", name);
+    }
+    return buf_fits(ret_text) ? 0
+                              : err_set(err, ERR_OVER_BUDGET,
+                                        "%s of the sandbox is longer than %zu", name, maximum);
+}
+
+/* --- status ------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *key;
+    const char *value; /* the whole of it, or its last word */
+    const char *what;
+} status_lines[] = {
+    {"\nCapInh:", "0000000000000000", "inheritable capabilities are left"},
+    {"\nCapPrm:", "0000000000000000", "permitted capabilities are left"},
+    {"\nCapEff:", "0000000000000000", "effective capabilities are left"},
+    {"\nCapBnd:", "0000000000000000", "the bounding set is not empty"},
+    {"\nCapAmb:", "0000000000000000", "ambient capabilities are left"},
+    {"\nNoNewPrivs:", "1", "it may gain privileges"},
+    {"\nSeccomp:", "2", "no system call filter is loaded"},
+};
+
+/* The value behind a key, without blanks; empty: no such line. */
+static void line_of(const char *text, const char *key, char *value, size_t size)
+{
+    const char *line = strstr(text, key);
+    line = line ? line + strlen(key) : "";
+    line += strspn(line, " \t");
+    size_t length = strcspn(line, "\n");
+    (void)snprintf(value, size, "%.*s", (int)(length < size ? length : size - 1), line);
+}
+
+static int check_ids(const struct sandbox *sandbox, const char *text, struct err *err)
+{
+    char value[128];
+    char *rest = value;
+    uid_t wanted = sandbox->become ? sandbox->uid : os_geteuid();
+    line_of(text, "\nUid:", value, sizeof value);
+    for (int i = 0; i < 4; i++) {
+        char *end = NULL;
+        unsigned long uid = strtoul(rest, &end, 10);
+        if (end == rest || uid != wanted || uid == 0) {
+            return not_as_planned(err, "its user is another", value);
+        }
+        rest = end;
+    }
+    return 0;
+}
+
+/* NSpid ends with the number inside: 1 for the launcher, and 2 for its first child. */
+static int check_pid_inside(const char *text, const char *wanted, struct err *err)
+{
+    char value[128];
+    line_of(text, "\nNSpid:", value, sizeof value);
+    const char *last = strrchr(value, '\t');
+    return last && strcmp(last + 1, wanted) == 0
+               ? 0
+               : not_as_planned(err, "its pid namespace is another", value);
+}
+
+static int check_status(const struct sandbox *sandbox, int proc_fd, const char *inside,
+                        struct err *err)
+{
+    with_buf status = buf_new(STATUS_MAX);
+    if (read_all(proc_fd, "status", STATUS_MAX, &status, err) < 0) {
+        return -1;
+    }
+    const char *text = buf_string(&status);
+    for (size_t i = 0; i < countof(status_lines); i++) {
+        char value[128];
+        line_of(text, status_lines[i].key, value, sizeof value);
+        if (strcmp(value, status_lines[i].value) != 0) {
+            return not_as_planned(err, status_lines[i].what, value[0] ? value : "no such line");
+        }
+    }
+    return check_ids(sandbox, text, err) < 0 ? -1 : check_pid_inside(text, inside, err);
+}
+
+/* --- namespaces --------------------------------------------------------------------------------- */
+
+static int check_namespaces(const struct sandbox *sandbox, int proc_fd, struct err *err)
+{
+    static const char *const names[] = {"user", "mnt", "pid", "ipc", "uts", "net"};
+    for (size_t i = 0; i < countof(names); i++) {
+        char path[24];
+        char own_path[40];
+        char inside[64];
+        char own[64];
+        (void)snprintf(path, sizeof path, "ns/%s", names[i]);
+        (void)snprintf(own_path, sizeof own_path, "/proc/self/ns/%s", names[i]);
+        ssize_t length = os_readlinkat(proc_fd, path, inside, sizeof inside);
+        length = length < 0 ? length : os_readlinkat(AT_FDCWD, own_path, own, sizeof own);
+        if (length < 0) {
+            return err_sys(err, (int)length, "cannot read namespace %s of the sandbox", names[i]);
+        }
+        bool shared = strcmp(inside, own) == 0;
+        bool wanted = sandbox->host_network && strcmp(names[i], "net") == 0;
+        if (shared != wanted) {
+            return not_as_planned(err, shared ? "a namespace is shared" : "a namespace is not",
+                                  inside);
+        }
+    }
+    return 0;
+}
+
+/* --- mounts ------------------------------------------------------------------------------------- */
+
+struct mount_line {
+    char device[24];
+    char root[512];
+    char path[4096];
+    char options[512];
+    char type[64];
+};
+
+/* Blanks, tabs, newlines and backslashes are written as three octal digits. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3') {
+            char digits[4] = {from[1], from[2], from[2] ? from[3] : '\0', '\0'};
+            *to++ = (char)strtol(digits, NULL, 8);
+            from += 3;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+static bool parse_mount(const char *line, struct mount_line *entry)
+{
+    if (sscanf(line, "%*d %*d %23s %511s %4095s %511s", entry->device, entry->root, entry->path,
+               entry->options) != 4) {
+        return false;
+    }
+    const char *dash = strstr(line, " - ");
+    if (!dash || sscanf(dash, " - %63s", entry->type) != 1) {
+        return false;
+    }
+    unescape(entry->path);
+    return true;
+}
+
+static bool may_be_written(const struct sandbox *sandbox, const struct mount_line *entry,
+                           const char *private_device)
+{
+    static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full",   "/dev/random",
+                                          "/dev/urandom", "/dev/tty",  "/dev/console"};
+    static const char *const types[] = {"proc", "devpts"};
+    if (strcmp(entry->device, private_device) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < countof(types); i++) {
+        if (strcmp(entry->type, types[i]) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < countof(devices); i++) {
+        if (strcmp(entry->path, devices[i]) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        if (path_is_beneath(entry->path, sandbox->roots[i].path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A mount that a later one stands over cannot be reached. */
+static bool is_covered(const char *rest, const char *path)
+{
+    struct mount_line later;
+    for (const char *line = rest; *line;
+         line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
+        if (parse_mount(line, &later) && strcmp(later.path, "/") != 0 &&
+            path_is_beneath(path, later.path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_mounts(const struct sandbox *sandbox, int proc_fd, const char *private_device,
+                        struct err *err)
+{
+    with_buf text = buf_new(MOUNTS_MAX);
+    if (read_all(proc_fd, "mountinfo", MOUNTS_MAX, &text, err) < 0) {
+        return -1;
+    }
+    bool root_seen = false;
+    for (const char *line = buf_string(&text); *line;) {
+        struct mount_line entry;
+        const char *rest = line + strcspn(line, "\n");
+        rest += *rest == '\n';
+        if (!parse_mount(line, &entry)) {
+            return not_as_planned(err, "a mount cannot be read", "mountinfo");
+        }
+        bool writable = strncmp(entry.options, "rw", 2) == 0;
+        if (writable && !may_be_written(sandbox, &entry, private_device) &&
+            !is_covered(rest, entry.path)) {
+            return not_as_planned(err, "a mount can be written", entry.path);
+        }
+        root_seen = root_seen || strcmp(entry.path, "/") == 0;
+        line = rest;
+    }
+    return root_seen ? 0 : not_as_planned(err, "it has no root", "mountinfo");
+}
+
+/* --- quota -------------------------------------------------------------------------------------- */
+
+/* The three private places, by descriptor: one file system of memory of exactly that size. */
+static int check_private(struct sandbox *sandbox, int proc_fd, char device[24], struct err *err)
+{
+    static const char *const places[] = {"root/tmp", "root/var/tmp", "root/dev/shm"};
+    for (size_t i = 0; i < countof(places); i++) {
+        struct stat stat;
+        struct statfs facts;
+        char name[24];
+        with_fd dir = fd_adopt(os_openat(proc_fd, places[i], O_PATH | O_DIRECTORY, 0));
+        int result = fd_error(&dir);
+        result = result < 0 ? result : os_fstat(fd_num(&dir), &stat);
+        result = result < 0 ? result : os_fstatfs(fd_num(&dir), &facts);
+        if (result < 0) {
+            return err_sys(err, result, "cannot look at %s of the sandbox", places[i]);
+        }
+        (void)snprintf(name, sizeof name, "%u:%u", major(stat.st_dev), minor(stat.st_dev));
+        int64_t bytes = (int64_t)facts.f_blocks * facts.f_bsize;
+        int64_t page = os_page_bytes();
+        bool right = facts.f_type == TMPFS_MAGIC && bytes >= sandbox->private_bytes &&
+                     bytes < sandbox->private_bytes + page &&
+                     (int64_t)facts.f_files == sandbox->private_inodes;
+        if (!right || (i > 0 && strcmp(name, device) != 0)) {
+            return not_as_planned(err, "a private folder has not its quota", places[i] + 4);
+        }
+        if (i == 0) {
+            memcpy(device, name, sizeof name);
+            sandbox->private_dir = fd_take(&dir);
+        }
+    }
+    return 0;
+}
+
+int sandbox_verify(struct sandbox *sandbox, pid_t pid, pid_t child, const struct launch_word *word,
+                   struct err *err)
+{
+    char path[32];
+    char device[24];
+    const pid_t pids[] = {pid, child};
+    static const char *const inside[] = {"1", "2"};
+    for (size_t i = 0; i < countof(pids); i++) {
+        (void)snprintf(path, sizeof path, "/proc/%d", pids[i]);
+        with_fd proc = fd_adopt(os_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0));
+        if (!fd_is_open(&proc)) {
+            return err_sys(err, fd_error(&proc), "cannot look at the sandbox");
+        }
+        if (check_status(sandbox, fd_num(&proc), inside[i], err) < 0) {
+            return -1;
+        }
+        if (i == 0 && (check_namespaces(sandbox, fd_num(&proc), err) < 0 ||
+                       check_private(sandbox, fd_num(&proc), device, err) < 0 ||
+                       check_mounts(sandbox, fd_num(&proc), device, err) < 0)) {
+            return -1;
+        }
+    }
+    sandbox->landlock_abi = word->value;
+    sandbox->facts = word->extra;
+    sandbox->verified = true;
+    return 0;
+}
+
+bool sandbox_verified(const struct sandbox *sandbox)
+{
+    return sandbox->verified;
+}
+
+/* --- levels ------------------------------------------------------------------------------------- */
+
+static void enforce(struct guarantees *guarantees, enum guarantee guarantee)
+{
+    guarantees->level[guarantee] = LEVEL_ENFORCED;
+    guarantees->why[guarantee] = NULL;
+}
+
+static void raise_all(const struct sandbox *sandbox, bool abstract_closed,
+                      struct guarantees *guarantees)
+{
+    static const enum guarantee always[] = {GUARANTEE_FILESYSTEM,  GUARANTEE_WRITABLE_ROOTS,
+                                            GUARANTEE_DESCENDANTS, GUARANTEE_TEMP_BYTES,
+                                            GUARANTEE_TEMP_INODES, GUARANTEE_SYSCALLS};
+    for (size_t i = 0; i < countof(always); i++) {
+        enforce(guarantees, always[i]);
+    }
+    if (!sandbox->host_network) {
+        enforce(guarantees, GUARANTEE_NETWORK);
+    } else {
+        guarantees->why[GUARANTEE_NETWORK] = "--network host was asked for";
+    }
+    if (abstract_closed && sandbox->sockets_closed) {
+        enforce(guarantees, GUARANTEE_CONTROL_SOCKETS);
+    } else {
+        guarantees->why[GUARANTEE_CONTROL_SOCKETS] =
+            sandbox->sockets_closed
+                ? "the network is the host's, and this kernel's Landlock does not close abstract "
+                  "sockets (Linux 6.12)"
+                : "not every socket of a daemon could be covered";
+    }
+}
+
+void sandbox_promise(const struct sandbox *sandbox, struct guarantees *guarantees)
+{
+    raise_all(sandbox, !sandbox->host_network, guarantees);
+}
+
+void sandbox_raise(const struct sandbox *sandbox, struct guarantees *guarantees)
+{
+    if (sandbox->verified) {
+        bool scoped = sandbox->facts & LAUNCH_FACT_SCOPE_ABSTRACT;
+        raise_all(sandbox, !sandbox->host_network || scoped, guarantees);
+    }
+}
+
+/* --- use ---------------------------------------------------------------------------------------- */
+
+int sandbox_use_read(const struct sandbox *sandbox, struct sandbox_use *ret_use)
+{
+    struct statfs facts;
+    if (!fd_is_open(&sandbox->private_dir)) {
+        return -EBADF;
+    }
+    int result = os_fstatfs(fd_num(&sandbox->private_dir), &facts);
+    if (result < 0) {
+        return result;
+    }
+    *ret_use = (struct sandbox_use){
+        .bytes = (int64_t)(facts.f_blocks - facts.f_bfree) * facts.f_bsize,
+        .bytes_limit = (int64_t)facts.f_blocks * facts.f_bsize,
+        .inodes = (int64_t)(facts.f_files - facts.f_ffree),
+        .inodes_limit = (int64_t)facts.f_files,
+    };
+    return 0;
+}
+
+void sandbox_let_go(struct sandbox *sandbox)
+{
+    fd_close(&sandbox->private_dir);
+}

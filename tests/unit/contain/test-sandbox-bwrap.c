@@ -1,0 +1,74 @@
+#include "sandbox-test.h"
+
+/* The words in their order, joined by blanks. */
+static char *arguments_of(const struct sandbox *sandbox)
+{
+    with_buf out = buf_new(1 << 16);
+    sandbox_render_arguments(sandbox, &out);
+    assert_true(buf_fits(&out));
+    char *text = memory_new(buf_length(&out) + 1);
+    memcpy(text, buf_string(&out), buf_length(&out));
+    for (size_t i = 0; i + 1 < buf_length(&out); i++) {
+        text[i] = text[i] ? text[i] : ' ';
+    }
+    return text;
+}
+
+/* R15: both rules for the death of berm; SB-1: namespaces; no capability but the launcher's two. */
+static void every_sandbox_has_its_walls(void **state)
+{
+    struct trial trial = {0};
+    trial_plan(&trial, *state);
+    with_string words = arguments_of(trial.sandbox);
+    static const char *const wanted[] = {"--unshare-user --disable-userns",
+                                         "--unshare-pid",
+                                         "--unshare-ipc",
+                                         "--unshare-uts",
+                                         "--unshare-net",
+                                         "--die-with-parent",
+                                         "--as-pid-1",
+                                         "--cap-drop ALL",
+                                         "--ro-bind / / --tmpfs /run",
+                                         "--proc /proc",
+                                         "--dev /dev"};
+    for (size_t i = 0; i < countof(wanted); i++) {
+        if (!strstr(words, wanted[i])) {
+            fail_msg("'%s' is missing in: %s", wanted[i], words);
+        }
+    }
+    trial_done(&trial);
+}
+
+static void the_network_is_the_hosts_when_asked_for(void **state)
+{
+    struct trial trial = {.request = {.host_network = true}};
+    trial_plan(&trial, *state);
+    with_string words = arguments_of(trial.sandbox);
+    assert_null(strstr(words, "--unshare-net"));
+    trial_done(&trial);
+}
+
+/* I5: a folder whose name looks like an option is a folder. */
+static void names_are_no_options(void **state)
+{
+    struct place *place = *state;
+    struct trial trial = {.request = {.writable = WORDS("--bind")}};
+    assert_int_equal(mkdirat(place->fd, "--bind", 0755), 0);
+    trial_plan(&trial, place);
+    with_string words = arguments_of(trial.sandbox);
+    with_string wanted = memory_format("--bind %s/--bind %s/--bind", trial.path, trial.path);
+    assert_non_null(strstr(words, wanted));
+    trial_done(&trial);
+}
+
+#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, place_make, place_remove)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_PLACE(every_sandbox_has_its_walls),
+        IN_PLACE(the_network_is_the_hosts_when_asked_for),
+        IN_PLACE(names_are_no_options),
+    };
+    return cmocka_run_group_tests_name("contain/sandbox-bwrap", tests, NULL, NULL);
+}

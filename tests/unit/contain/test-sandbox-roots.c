@@ -1,0 +1,124 @@
+#include "sandbox-test.h"
+
+/* SB-4: a missing folder, a file, and what holds the system or runtime folders. */
+static void not_everything_may_be_opened(void **state)
+{
+    struct place *place = *state;
+    static const struct {
+        const char *wanted;
+        const char *words;
+    } cases[] = {
+        {"missing", "No such file"}, {"file", "Not a directory"},
+        {"/", "as a whole"},         {"/tmp", "as a whole"},
+        {"/run", "runtime"},         {"/proc", "runtime"},
+        {"/dev", "runtime"},         {"/sys/fs", "runtime"},
+        {"repo/.git", ".git"},       {"repo/.git/refs", ".git"},
+        {"repo/.berm", ".berm"},     {"state/berm/runs", "berm's own state"},
+    };
+    static const char *const folders[] = {"repo",  "repo/.git",  "repo/.git/refs", "repo/.berm",
+                                          "state", "state/berm", "state/berm/runs"};
+    put(place, "file", "");
+    for (size_t i = 0; i < countof(folders); i++) {
+        assert_int_equal(mkdirat(place->fd, folders[i], 0755), 0);
+    }
+    for (size_t i = 0; i < countof(cases); i++) {
+        with_string state_dir = memory_format("%s/state/berm", place->path);
+        struct trial trial = {
+            .request = {.writable = WORDS(cases[i].wanted), .state_dir = state_dir}};
+        trial_plan(&trial, place);
+        if (!was_refused(&trial.checks, CHECK_ROOTS, cases[i].words)) {
+            fail_msg("%s was not refused for: %s", cases[i].wanted, cases[i].words);
+        }
+        assert_int_equal(trial.sandbox->root_count, 0);
+        trial_done(&trial);
+    }
+}
+
+static void what_steers_others_is_closed(void **state)
+{
+    struct place *place = *state;
+    struct trial trial = {.request = {.writable = WORDS(".")}};
+    assert_int_equal(mkdirat(place->fd, ".git", 0755), 0);
+    assert_int_equal(mkdirat(place->fd, ".berm", 0755), 0);
+    trial_plan(&trial, place);
+    with_string git = memory_format("%s/.git", trial.path);
+    with_string berm = memory_format("%s/.berm", trial.path);
+    assert_true(has_rule(trial.sandbox, LAUNCH_CLOSE, git));
+    assert_true(has_rule(trial.sandbox, LAUNCH_CLOSE, berm));
+    trial_done(&trial);
+}
+
+/* A link can be replaced by whoever may write its folder, so nothing behind it can be closed. */
+static void a_link_cannot_be_closed(void **state)
+{
+    struct place *place = *state;
+    struct trial trial = {.request = {.writable = WORDS(".")}};
+    assert_int_equal(symlinkat("elsewhere", place->fd, ".git"), 0);
+    trial_plan(&trial, place);
+    assert_true(was_refused(&trial.checks, CHECK_ROOTS, ".git"));
+    trial_done(&trial);
+}
+
+/* I10: berm's state within a root, and every folder on the way to it. */
+static void berms_state_is_closed_with_the_way_to_it(void **state)
+{
+    struct place *place = *state;
+    struct trial trial = {.request = {.writable = WORDS(".")}};
+    assert_int_equal(mkdirat(place->fd, "a", 0755), 0);
+    assert_int_equal(mkdirat(place->fd, "a/b", 0755), 0);
+    assert_int_equal(mkdirat(place->fd, "a/b/berm", 0755), 0);
+    with_string state_dir = memory_format("%s/a/b/berm", place->path);
+    trial.request.state_dir = state_dir;
+    trial_plan(&trial, place);
+    with_string a = memory_format("%s/a", place->path);
+    with_string b = memory_format("%s/a/b", place->path);
+    assert_true(has_rule(trial.sandbox, LAUNCH_PIN, a));
+    assert_true(has_rule(trial.sandbox, LAUNCH_PIN, b));
+    assert_true(has_rule(trial.sandbox, LAUNCH_MASK, state_dir));
+    trial_done(&trial);
+}
+
+/* RS-1: a report is out of the payload's reach. */
+static void a_report_in_a_root_is_refused(void **state)
+{
+    struct place *place = *state;
+    with_string report = memory_format("%s/out/r.json", place->path);
+    struct trial trial = {.request = {.writable = WORDS("out"), .report = report}};
+    assert_int_equal(mkdirat(place->fd, "out", 0755), 0);
+    trial_plan(&trial, place);
+    assert_true(was_refused(&trial.checks, CHECK_ROOTS, "report would lie"));
+    trial_done(&trial);
+
+    with_string outside = memory_format("%s/r.json", place->path);
+    struct trial other = {.request = {.writable = WORDS("out"), .report = outside}};
+    trial_plan(&other, place);
+    assert_true(checks_ok(&other.checks));
+    trial_done(&other);
+}
+
+static void what_appeared_is_told(void **state)
+{
+    struct place *place = *state;
+    struct trial trial = {.request = {.writable = WORDS(".")}};
+    with_strvec notes = {0};
+    trial_plan(&trial, place);
+    sandbox_look_back(trial.sandbox, &notes);
+    assert_int_equal(notes.count, 0);
+    assert_int_equal(mkdirat(place->fd, ".git", 0755), 0);
+    sandbox_look_back(trial.sandbox, &notes);
+    assert_int_equal(notes.count, 1);
+    assert_non_null(strstr(notes.strings[0], "/.git'"));
+    trial_done(&trial);
+}
+
+#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, place_make, place_remove)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_PLACE(not_everything_may_be_opened),  IN_PLACE(what_steers_others_is_closed),
+        IN_PLACE(a_link_cannot_be_closed),       IN_PLACE(berms_state_is_closed_with_the_way_to_it),
+        IN_PLACE(a_report_in_a_root_is_refused), IN_PLACE(what_appeared_is_told),
+    };
+    return cmocka_run_group_tests_name("contain/sandbox-roots", tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* What is believed of a finished sandbox; tests/adversary looks at real ones. */
+#include "sandbox-test.h"
+
+/* An ordinary process is no sandbox, whatever its launcher says. */
+static void a_process_without_walls_is_refused(void **state)
+{
+    struct trial trial = {0};
+    struct err err = {0};
+    const struct launch_word word = {.said = LAUNCH_READY, .value = 7, .extra = -1};
+    trial_plan(&trial, *state);
+    assert_int_equal(sandbox_verify(trial.sandbox, getpid(), getpid(), &word, &err), -1);
+    assert_int_equal(err.code, ERR_UNAVAILABLE);
+    assert_non_null(strstr(err.msg, "not as planned"));
+    assert_false(sandbox_verified(trial.sandbox));
+    struct guarantees guarantees = {0};
+    sandbox_raise(trial.sandbox, &guarantees);
+    assert_int_equal(guarantees_label(&guarantees), CONTAINMENT_UNCONTAINED);
+    assert_int_equal(sandbox_verify(trial.sandbox, 0x3ffffff, 1, &word, &err), -1);
+    trial_done(&trial);
+}
+
+/* CT-3: what the plan would enforce, and what a network of the host costs. */
+static void levels_follow_from_the_plan(void **state)
+{
+    struct trial isolated = {0};
+    struct trial host = {.request = {.host_network = true}};
+    struct guarantees guarantees = {0};
+    trial_plan(&isolated, *state);
+    trial_plan(&host, *state);
+    sandbox_promise(isolated.sandbox, &guarantees);
+    assert_int_equal(guarantees.level[GUARANTEE_NETWORK], LEVEL_ENFORCED);
+    assert_int_equal(guarantees.level[GUARANTEE_CONTROL_SOCKETS], LEVEL_ENFORCED);
+    assert_int_equal(guarantees.level[GUARANTEE_MEMORY], LEVEL_NONE);
+    guarantees = (struct guarantees){0};
+    sandbox_promise(host.sandbox, &guarantees);
+    assert_int_equal(guarantees.level[GUARANTEE_NETWORK], LEVEL_NONE);
+    assert_non_null(guarantees.why[GUARANTEE_NETWORK]);
+    assert_int_equal(guarantees.level[GUARANTEE_CONTROL_SOCKETS], LEVEL_NONE);
+    /* With Landlock's scope the abstract ones are closed all the same. */
+    host.sandbox->verified = true;
+    host.sandbox->facts = LAUNCH_FACT_SCOPE_ABSTRACT;
+    sandbox_raise(host.sandbox, &guarantees);
+    assert_int_equal(guarantees.level[GUARANTEE_CONTROL_SOCKETS], LEVEL_ENFORCED);
+    /* A socket that could not be covered leaves it open. */
+    host.sandbox->sockets_closed = false;
+    guarantees = (struct guarantees){0};
+    sandbox_raise(host.sandbox, &guarantees);
+    assert_int_equal(guarantees.level[GUARANTEE_CONTROL_SOCKETS], LEVEL_NONE);
+    trial_done(&isolated);
+    trial_done(&host);
+}
+
+static void use_is_known_while_it_is_held(void **state)
+{
+    struct place *place = *state;
+    struct trial trial = {0};
+    struct sandbox_use use;
+    trial_plan(&trial, place);
+    assert_int_equal(sandbox_use_read(trial.sandbox, &use), -EBADF);
+    trial.sandbox->private_dir = fd_adopt(dup(place->fd));
+    assert_int_equal(sandbox_use_read(trial.sandbox, &use), 0);
+    assert_true(use.bytes >= 0 && use.bytes <= use.bytes_limit);
+    sandbox_let_go(trial.sandbox);
+    assert_int_equal(sandbox_use_read(trial.sandbox, &use), -EBADF);
+    trial_done(&trial);
+}
+
+#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, place_make, place_remove)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_PLACE(a_process_without_walls_is_refused),
+        IN_PLACE(levels_follow_from_the_plan),
+        IN_PLACE(use_is_known_while_it_is_held),
+    };
+    return cmocka_run_group_tests_name("contain/sandbox-verify", tests, NULL, NULL);
+}
