@@ -53,6 +53,19 @@ int request_from_options(const struct options *options, struct run_request *requ
     set_number(options, OPTION_OUTPUT_MAX, &request->output_bytes);
     set_number(options, OPTION_GRACE, &request->grace_ms);
     set_number(options, OPTION_SAMPLE, &request->sample_ms);
+    set_number(options, OPTION_TEMPORARY, &request->temporary_bytes);
+    set_number(options, OPTION_TEMPORARY_FILES, &request->temporary_files);
+    request->sandbox = options_given(options, OPTION_SANDBOX);
+    if (options_given(options, OPTION_WRITABLE)) {
+        request->writable = strvec_argv(&options->values[OPTION_WRITABLE].texts);
+    }
+    if (options_given(options, OPTION_READABLE)) {
+        request->readable = strvec_argv(&options->values[OPTION_READABLE].texts);
+    }
+    if (options_given(options, OPTION_NETWORK)) { /* the second word */
+        request->host_network = options->values[OPTION_NETWORK].number == 1;
+    }
+    set_text(options, OPTION_USER, &request->user);
     set_text(options, OPTION_CWD, &request->cwd);
     set_text(options, OPTION_REPORT, &request->report);
     set_text(options, OPTION_LABEL, &request->label);

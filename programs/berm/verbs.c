@@ -22,6 +22,7 @@ static const char *const require_words[] = {
 #undef X
         NULL,
 };
+static const char *const network_words[] = {"isolated", "host", NULL};
 static const char *const stdin_words[] = {"null", "inherit", NULL};
 static const char *const exit_mode_words[] = {"plain", "outcome", "bisect", NULL};
 
@@ -98,6 +99,28 @@ static const struct option run_options[] = {
         RANGE(sample_ms),
     },
     {
+        .id = OPTION_TEMPORARY,
+        .kind = KIND_SIZE,
+        .name = "--temporary",
+        .value = "512M",
+        .group = "limits",
+        .help = "with --sandbox: its private /tmp and /dev/shm",
+        .more = "They are memory, and one file system. The default is a quarter of the memory that "
+                "it may have, at most 1 GiB.",
+        RANGE(temporary_bytes),
+        .alias = "--temporary-mib",
+        .alias_scale = INT64_C(1) << 20,
+    },
+    {
+        .id = OPTION_TEMPORARY_FILES,
+        .kind = KIND_COUNT,
+        .name = "--temporary-files",
+        .value = "N",
+        .group = "limits",
+        .help = "with --sandbox: files and folders in these",
+        RANGE(temporary_files),
+    },
+    {
         .id = OPTION_REQUIRE,
         .kind = KIND_TEXT,
         .name = "--require",
@@ -110,6 +133,56 @@ static const struct option run_options[] = {
                 "help; nothing is run then.",
         .words = require_words,
         .completion = COMPLETE_LIST,
+    },
+    {
+        .id = OPTION_SANDBOX,
+        .kind = KIND_FLAG,
+        .name = "--sandbox",
+        .group = "contain",
+        .help = "the host read-only, homes hidden, no network",
+        .more = "Through bubblewrap: the project (the nearest folder with .git or .berm, else the "
+                "working folder) can be read, /tmp, /var/tmp and /dev/shm are private, .git and "
+                ".berm stay closed, and no daemon is reached. SECURITY.md says the rest.",
+    },
+    {
+        .id = OPTION_WRITABLE,
+        .kind = KIND_TEXT,
+        .name = "--writable",
+        .value = "DIR",
+        .group = "contain",
+        .help = "with --sandbox: it may write there; repeatable",
+        .completion = COMPLETE_FOLDER,
+        .repeatable = true,
+    },
+    {
+        .id = OPTION_READABLE,
+        .kind = KIND_TEXT,
+        .name = "--readable",
+        .value = "FILE|DIR",
+        .group = "contain",
+        .help = "with --sandbox: it may read it; repeatable",
+        .more = "For what would be hidden: a tool chain in the home folder, input in /tmp.",
+        .completion = COMPLETE_FILE,
+        .repeatable = true,
+    },
+    {
+        .id = OPTION_NETWORK,
+        .kind = KIND_WORD,
+        .name = "--network",
+        .value = "host|isolated",
+        .group = "contain",
+        .help = "with --sandbox: its network; default: isolated",
+        .words = network_words,
+    },
+    {
+        .id = OPTION_USER,
+        .kind = KIND_TEXT,
+        .name = "--user",
+        .value = "NAME",
+        .group = "contain",
+        .help = "with --sandbox, for root: who it runs as",
+        .more = "A name, a number or UID:GID. The default is whoever called sudo; nothing in a "
+                "sandbox runs as root.",
     },
     {
         .id = OPTION_STDIN,

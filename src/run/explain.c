@@ -61,10 +61,16 @@ json_t *run_explain(const struct run_request *request, struct err *err)
     json_object_set_new(json, "limits", limits_to_json(&preparation.limits));
     json_object_set_new(json, "environment", environment_to_json(&preparation.environment));
     json_object_set_new(json, "adapter", json_string(preparation.contain.adapter_id));
+    if (preparation.sandbox) {
+        sandbox_promise(preparation.sandbox, &preparation.contain.guarantees);
+        json_object_set_new(json, "sandbox", sandbox_to_json(preparation.sandbox));
+    } else {
+        json_object_set_new(json, "mounts",
+                            json_string("none: the payload sees what its user sees"));
+    }
     enum containment label = guarantees_label(&preparation.contain.guarantees);
     json_object_set_new(json, "containment", json_string(containment_name(label)));
     json_object_set_new(json, "guarantees", guarantees_to_json(&preparation.contain.guarantees));
-    json_object_set_new(json, "mounts", json_string("none: the payload sees what its user sees"));
     json_object_set_new(json, "checks", checks_to_json(&preparation.checks));
     json_object_set_new(json, "would_run", json_boolean(checks_ok(&preparation.checks)));
     return json;

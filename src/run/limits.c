@@ -2,6 +2,7 @@
 
 #include "memory.h"
 
+enum { TEMPORARY_MIN_BYTES = 16 << 20, TEMPORARY_BYTES = 1 << 30, TEMPORARY_FILES = 131072 };
 enum { GRACE_MS = 2000, SAMPLE_MS = 250, SETUP_MS = 10000, KILL_BUDGET_MS = 5000 };
 
 /* What a limit is when nothing asks for another value. */
@@ -11,9 +12,20 @@ struct standing {
     int64_t ceiling;    /* of declared work, and what it gets unasked; 0: it has none */
 };
 
-static struct standing standing_of(const struct envelope *envelope, enum supervise_limit limit)
+/* It is memory of the payload like any other: not more than a quarter of what it may have. */
+static int64_t plain_temporary(const struct envelope *envelope)
+{
+    int64_t quarter = envelope->plain_memory_bytes / 4;
+    quarter = quarter < TEMPORARY_MIN_BYTES ? TEMPORARY_MIN_BYTES : quarter;
+    quarter = quarter < TEMPORARY_BYTES ? quarter : TEMPORARY_BYTES;
+    return quarter - quarter % envelope->tier.memory_page_bytes;
+}
+
+static struct standing standing_of(const struct run_request *request,
+                                   const struct envelope *envelope, enum supervise_limit limit)
 {
     const struct envelope_limits *tier = &envelope->tier;
+    const char *private = run_wants_sandbox(request) ? "default" : NULL;
     switch (limit) {
     case LIMIT_MEMORY:
         return (struct standing){envelope->plain_memory_bytes,
@@ -32,6 +44,10 @@ static struct standing standing_of(const struct envelope *envelope, enum supervi
         return (struct standing){GRACE_MS, "default", 0};
     case LIMIT_SAMPLE:
         return (struct standing){SAMPLE_MS, "default", tier->sample_interval_ms};
+    case LIMIT_TEMPORARY:
+        return (struct standing){plain_temporary(envelope), private, tier->temporary_max_bytes};
+    case LIMIT_TEMPORARY_FILES:
+        return (struct standing){TEMPORARY_FILES, private, tier->temporary_max_inodes};
     case LIMIT_NONE:
     case LIMIT_OUTPUT_IO:
     case LIMIT_COUNT:
@@ -70,7 +86,7 @@ static struct limit_fact decide(const struct run_request *request, const struct 
                                 enum supervise_limit limit, struct checks *checks)
 {
     const struct limit *row = supervise_limit(limit);
-    struct standing standing = standing_of(envelope, limit);
+    struct standing standing = standing_of(request, envelope, limit);
     struct limit_fact fact = {limit, standing.value, standing.source};
     int64_t asked = asked_of(request, limit);
     bool capped = request->authority == AUTHORITY_DECLARED && standing.ceiling > 0;
@@ -93,8 +109,8 @@ static struct limit_fact decide(const struct run_request *request, const struct 
 void run_limits_decide(const struct run_request *request, const struct envelope *envelope,
                        struct run_limits *ret_limits, struct checks *checks)
 {
-    *ret_limits = (struct run_limits){
-        .values = {.kill_budget_ns = KILL_BUDGET_MS * NS_PER_MS, .one_deadline = true}};
+    *ret_limits = (struct run_limits){.values = {.kill_budget_ns = KILL_BUDGET_MS * NS_PER_MS,
+                                                 .one_deadline = !run_wants_sandbox(request)}};
     for (enum supervise_limit limit = 0; limit < LIMIT_COUNT; limit++) {
         struct limit_fact fact = decide(request, envelope, limit, checks);
         if (!fact.source) {

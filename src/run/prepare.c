@@ -6,6 +6,7 @@
 #include "file.h"
 #include "memory.h"
 #include "process.h"
+#include "user.h"
 
 /* A check that failed is a refusal, whatever error told of it; the error itself is kept only where
  * it says more, so that a command that was not found is answered as a shell answers it. */
@@ -140,6 +141,62 @@ static void prepare_binding(const struct run_request *request, struct preparatio
     }
 }
 
+/* Root's own sandbox runs as somebody else. */
+static int choose_user(const struct run_request *request, struct sandbox_request *wanted,
+                       struct checks *checks)
+{
+    struct user user;
+    struct err err = {0};
+    if (os_geteuid() != 0 && !request->user) {
+        return 0;
+    }
+    if (user_resolve(request->user, request->environment, &user, &err) < 0) {
+        checks_add_take(checks, CHECK_USER, false, memory_copy_string(err.msg),
+                        memory_copy_string("uid 0 without capabilities still writes to /proc/sys"),
+                        memory_copy_string("name an ordinary user with --user NAME"));
+        return -1;
+    }
+    wanted->become = true;
+    wanted->uid = user.uid;
+    wanted->gid = user.gid;
+    return 0;
+}
+
+static void prepare_sandbox(const struct run_request *request, struct preparation *preparation)
+{
+    struct sandbox_request wanted = {
+        .cwd_fd = fd_num(&preparation->cwd),
+        .cwd_path = preparation->cwd_path,
+        .writable = request->writable,
+        .readable = request->readable,
+        .host_network = request->host_network,
+        .inherited = request->environment,
+        .environment = environment_envp(&preparation->environment),
+        .state_dir = preparation->state_dir,
+        .report = request->report,
+        .binding = preparation->binding,
+        .private_bytes = preparation->limits.values.temporary_bytes,
+        .private_inodes = preparation->limits.values.temporary_files,
+    };
+    if (choose_user(request, &wanted, &preparation->checks) < 0) {
+        return;
+    }
+    preparation->sandbox = sandbox_plan(&wanted, &preparation->checks);
+    preparation->contain.sandbox = preparation->sandbox;
+}
+
+/* What was required is measured against what the plan promises; that it holds is verified before the
+ * release. */
+static void prepare_guarantees(const struct run_request *request, struct preparation *preparation)
+{
+    struct contain promised = preparation->contain;
+    if (preparation->sandbox) {
+        sandbox_promise(preparation->sandbox, &promised.guarantees);
+    }
+    contain_require(&promised, request->require, &preparation->envelope.cgroup,
+                    &preparation->checks);
+}
+
 void prepare(const struct run_request *request, struct preparation *preparation)
 {
     struct err err = {0};
@@ -156,12 +213,16 @@ void prepare(const struct run_request *request, struct preparation *preparation)
         preparation->envelope_known = true;
         run_limits_decide(request, &preparation->envelope, &preparation->limits,
                           &preparation->checks);
-        contain_require(&preparation->contain, request->require, &preparation->envelope.cgroup,
-                        &preparation->checks);
     }
     prepare_environment(request, preparation);
     if (here) {
         prepare_binding(request, preparation);
+    }
+    if (preparation->binding && preparation->envelope_known && run_wants_sandbox(request)) {
+        prepare_sandbox(request, preparation);
+    }
+    if (preparation->envelope_known) {
+        prepare_guarantees(request, preparation);
     }
     if (open_stdin(request, preparation, &err) < 0) {
         refuse(preparation, CHECK_STDIN, &err, "give a file that can be read");
@@ -173,6 +234,7 @@ void preparation_done(struct preparation *preparation)
     if (!preparation) {
         return;
     }
+    sandbox_free(preparation->sandbox);
     binding_free(preparation->binding);
     environment_done(&preparation->environment);
     checks_done(&preparation->checks);

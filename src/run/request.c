@@ -49,9 +49,36 @@ static const struct {
 #undef X
 };
 
+bool run_wants_sandbox(const struct run_request *request)
+{
+    return request->sandbox || contain_needs_sandbox(request->require) != 0;
+}
+
+/* What means nothing without a sandbox is refused and not forgotten. */
+static int check_sandbox(const struct run_request *request, struct err *err)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } fields[] = {{request->writable != NULL, "writable"},
+                  {request->readable != NULL, "readable"},
+                  {request->host_network, "network"},
+                  {request->user != NULL, "user"},
+                  {request->temporary_bytes > 0, "temporary_bytes"},
+                  {request->temporary_files > 0, "temporary_files"}};
+    for (size_t i = 0; i < countof(fields) && !run_wants_sandbox(request); i++) {
+        if (fields[i].given) {
+            return err_set(err, ERR_USAGE, "%s: has a meaning only in a sandbox (--sandbox)",
+                           fields[i].name);
+        }
+    }
+    return 0;
+}
+
 int run_request_check(const struct run_request *request, struct err *err)
 {
-    if (check_argv(request, err) < 0 || check_scope(request->scope, err) < 0) {
+    if (check_argv(request, err) < 0 || check_scope(request->scope, err) < 0 ||
+        check_sandbox(request, err) < 0) {
         return -1;
     }
     for (size_t i = 0; i < countof(limits); i++) {
@@ -89,6 +116,11 @@ struct run_request_holder {
     char *scope;
     bool keep_output;
     struct strvec require;
+    bool sandbox;
+    struct strvec writable;
+    struct strvec readable;
+    bool host_network;
+    char *user;
 };
 
 #define OPTIONAL .optional = true
@@ -121,6 +153,16 @@ static const struct record_field request_fields[] = {
           .doc = "keep the output beside the record"),
     FIELD(struct run_request_holder, require, FIELD_STRINGS, SENSITIVITY_PUBLIC, OPTIONAL,
           .maximum = 16, .doc = "guarantees that must be enforced"),
+    FIELD(struct run_request_holder, sandbox, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
+          .doc = "run it in a sandbox"),
+    FIELD(struct run_request_holder, writable, FIELD_STRINGS, SENSITIVITY_PATH, OPTIONAL,
+          .maximum = 32, .doc = "folders that it may write in its sandbox"),
+    FIELD(struct run_request_holder, readable, FIELD_STRINGS, SENSITIVITY_PATH, OPTIONAL,
+          .maximum = 32, .doc = "files and folders that it may read where they would be hidden"),
+    FIELD(struct run_request_holder, host_network, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
+          .doc = "the sandbox has the host's network; else none"),
+    FIELD(struct run_request_holder, user, FIELD_MAYBE_STRING, SENSITIVITY_TEXT, OPTIONAL,
+          .minimum = 1, .maximum = 64, .doc = "the user that it runs as, when berm is run by root"),
 };
 static const struct record request_record =
     RECORD(struct run_request_holder, "berm.request/v1", request_fields,
@@ -169,6 +211,11 @@ int run_request_decode(const json_t *json, enum run_authority authority,
     request.label = holder->label;
     request.scope = holder->scope;
     request.keep_output = holder->keep_output;
+    request.sandbox = holder->sandbox;
+    request.writable = holder->writable.count ? strvec_argv(&holder->writable) : NULL;
+    request.readable = holder->readable.count ? strvec_argv(&holder->readable) : NULL;
+    request.host_network = holder->host_network;
+    request.user = holder->user;
     if (decode_require(&holder->require, &request.require, err) < 0 ||
         run_request_check(&request, err) < 0) {
         run_request_release(holder);

@@ -21,6 +21,7 @@ void run_limits_decide(const struct run_request *request, const struct envelope 
                        struct run_limits *ret_limits, struct checks *checks);
 
 /* request.c */
+bool run_wants_sandbox(const struct run_request *request);
 int run_request_check(const struct run_request *request, struct err *err) must_check;
 
 /* prepare.c: everything between the slots and the broker. All of it reads and none of it starts. */
@@ -32,6 +33,8 @@ struct preparation {
     bool envelope_known;
     struct checks checks;
     struct run_limits limits;
+    const char *state_dir; /* berm's own, which stays closed; NULL: none; borrowed */
+    struct sandbox *sandbox;
     struct contain contain;
     struct environment environment;
     struct binding *binding;

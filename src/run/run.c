@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "infrastructure.h"
 #include "memory.h"
 #include "process.h"
 
@@ -143,6 +144,25 @@ static void open_kept(struct run *run)
     run->facts.kept_stderr = run->kept_path[STREAM_STDERR];
 }
 
+/* Levels are what was verified. A sandbox that could not be made is a refusal with its remedy. */
+static void conclude_sandbox(struct run *run)
+{
+    struct preparation *preparation = &run->preparation;
+    const struct supervise_ending *ending = run->ending;
+    sandbox_raise(preparation->sandbox, &preparation->contain.guarantees);
+    if (sandbox_verified(preparation->sandbox)) {
+        sandbox_look_back(preparation->sandbox, &preparation->notes);
+        return;
+    }
+    if (ending->how == ENDED_FAILED && ending->failure.code == ERR_UNAVAILABLE) {
+        char *saw = NULL;
+        char *remedy = NULL;
+        infrastructure_explain(ending->failure.msg, &saw, &remedy);
+        checks_add_take(&preparation->checks, CHECK_SANDBOX, false,
+                        memory_copy_string("the sandbox cannot be made here"), saw, remedy);
+    }
+}
+
 static void supervise(struct run *run)
 {
     const struct run_request *request = run->request;
@@ -151,8 +171,14 @@ static void supervise(struct run *run)
     if (run->failure.code != ERR_NONE) {
         return;
     }
+    struct err err = {0};
+    if (preparation->sandbox && sandbox_ready(preparation->sandbox, &err) < 0) {
+        run_fail(run, &err);
+        return;
+    }
     const struct supervise_request wanted = {
         .binding = preparation->binding,
+        .sandbox = preparation->sandbox,
         .environment = environment_envp(&preparation->environment),
         .cwd_fd = fd_num(&preparation->cwd),
         .stdin_fd = fd_num(&preparation->standard_input),
@@ -168,13 +194,15 @@ static void supervise(struct run *run)
         .clock = request->clock,
         .observer = request->observer,
     };
-    struct err err = {0};
     if (supervise_run(&wanted, &run->ending, &err) < 0) {
         run->facts.not_spawned = true;
         run_fail(run, &err);
         return;
     }
     run->facts.ending = run->ending;
+    if (preparation->sandbox) {
+        conclude_sandbox(run);
+    }
 }
 
 static void begin(struct run *run)
@@ -196,11 +224,22 @@ static void begin(struct run *run)
     }
 }
 
+/* berm's own folder is the one above the runs. */
+static char *state_folder(const char *runs)
+{
+    const char *slash = strrchr(runs, '/');
+    return slash && slash != runs ? memory_format("%.*s", (int)(slash - runs), runs)
+                                  : memory_copy_string(runs);
+}
+
 static void prepare_and_run(struct run *run)
 {
     struct preparation *preparation = &run->preparation;
     struct report_facts *facts = &run->facts;
+    with_string state_dir = run->archive ? state_folder(archive_folder(run->archive)) : NULL;
+    preparation->state_dir = state_dir;
     prepare(run->request, preparation);
+    preparation->state_dir = NULL;
     facts->cwd = preparation->cwd_path[0] ? preparation->cwd_path : facts->cwd;
     facts->contain = &preparation->contain;
     facts->checks = &preparation->checks;

@@ -54,7 +54,11 @@ enum run_exit_mode {
     X(LIMIT_TIMEOUT, timeout_ms, 1, INT64_C(86400000) * 366, "wall time of the payload")           \
     X(LIMIT_OUTPUT, output_bytes, 1, INT64_C(1) << 50, "both output streams together")             \
     X(LIMIT_GRACE, grace_ms, 0, 600000, "between SIGTERM and SIGKILL")                             \
-    X(LIMIT_SAMPLE, sample_ms, 10, 60000, "between two looks at the process tree")
+    X(LIMIT_SAMPLE, sample_ms, 10, 60000, "between two looks at the process tree")                 \
+    X(LIMIT_TEMPORARY, temporary_bytes, INT64_C(1) << 20, INT64_C(1) << 40,                        \
+      "bytes in the private file system of a sandbox")                                             \
+    X(LIMIT_TEMPORARY_FILES, temporary_files, 256, INT64_C(1) << 24,                               \
+      "files and folders in the private file system of a sandbox")
 
 struct run_request {
     char *const *argv;        /* NULL-terminated; EX-4 */
@@ -73,7 +77,12 @@ struct run_request {
     /* What the run belongs to, for the record: [A-Za-z0-9._:-]{1,128}; NULL: nothing. */
     const char *scope;
     bool keep_output;
-    uint32_t require; /* guarantees that must be enforced, by bit */
+    uint32_t require; /* guarantees that must be enforced, by bit; may ask for a sandbox */
+    bool sandbox;
+    char *const *writable; /* folders that are open in it; NULL: none */
+    char *const *readable;
+    bool host_network; /* else it has none */
+    const char *user;  /* name or number; NULL: the caller, or for root the one that sudo names */
     enum run_authority authority;
     enum run_exit_mode exit_mode;
     int pass_fd[STREAM_COUNT]; /* -1: payload output is not passed on */

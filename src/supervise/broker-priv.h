@@ -7,6 +7,7 @@
  *   decide.c      what an event means for the ending; feeds the stop table
  *   terminate.c   the table's actions that end processes; chase.c for those that are too quick
  *   observe.c     one look at the tree: samples, peaks, limits that are sampled
+ *   launch.c      the words of the launcher, when there is a sandbox
  *
  * Rule of endings: what was seen first wins and stays, with one exception. The output limit and the
  * kept output are exact, and how much of a stream is read at which moment is berm's choice, not the
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "launch-priv.h"
 #include "pace-priv.h"
 #include "proof-priv.h"
 #include "spawn-priv.h"
@@ -38,11 +40,13 @@ struct broker {
     struct streams streams;
     struct reaper reaper;
     struct pace pace;
+    struct launch launch; /* with a sandbox */
 
     enum stop_state state;
     bool decided;         /* the ending says how; only an exact limit may change it */
     bool own_end;         /* the first process ended by itself before anybody asked */
     const char *stopping; /* why, in a word, for a live display */
+    bool leader_ended;    /* and was seen to */
     bool failure_heard;   /* the gate has executed, or said why not */
     bool cancel_watched;
     int wait_failures; /* in a row */
@@ -54,12 +58,15 @@ struct broker {
     int64_t round_at_ns;    /* the next round of SIGKILL */
     int64_t look_at_ns;     /* the next look at the tree */
     int64_t drain_until_ns; /* a slow reader onward is waited for no longer than this */
+    bool launcher_kills;    /* it was told to: no round from outside before round_at_ns */
     int detail_cursor;
     int64_t suspended_at_start_ns;
 };
 
 int64_t broker_now(const struct broker *broker);
 int64_t broker_elapsed_ms(const struct broker *broker);
+/* supervise.c: the payload goes on to be executed, unless something speaks against it by now. */
+void broker_release(struct broker *broker);
 
 /* decide.c */
 void decide_limit(struct broker *broker, enum supervise_limit limit, int64_t value, int64_t seen);
@@ -70,6 +77,9 @@ void decide_broken(struct broker *broker, const struct err *failure); /* the sam
 void decide_gate_failure(struct broker *broker, const struct gate_failure *failure);
 void decide_heard(struct broker *broker); /* the gate's pipe is readable, or the gate is gone */
 void decide_released(struct broker *broker);
+void decide_executed(struct broker *broker);
+/* The payload's first process in a sandbox ended; left: others are still there. */
+void decide_payload_ended(struct broker *broker, int exit_code, int exit_signal, bool left);
 void decide_reap(struct broker *broker);      /* after anything that may have ended a process */
 void decide_deadlines(struct broker *broker); /* whatever is due by now */
 void decide_streams(struct broker *broker);   /* after reading: the exact limits */
@@ -84,7 +94,8 @@ void terminate_kill(struct broker *broker);  /* SIGKILL to all; the budget begin
 void terminate_again(struct broker *broker); /* and whoever has come since, in every turn */
 
 /* observe.c */
-void observe_look(struct broker *broker); /* sample now, plan the next look */
+void observe_look(struct broker *broker);    /* sample now, plan the next look */
+void observe_private(struct broker *broker); /* only the private file system, and its limits */
 
 /* loop.c */
 int loop_watch(struct broker *broker, struct err *err) must_check;

@@ -181,9 +181,14 @@ void decide_heard(struct broker *broker)
     }
     switch (spawn_heard(&broker->spawn, &failure)) {
     case SPAWN_EXECUTED:
-        broker->ending->launched = true;
+        if (broker->request->sandbox) {
+            fd_close(&broker->spawn.failure); /* that was bubblewrap; the launcher tells the rest */
+            return;
+        }
+        decide_executed(broker);
         break;
     case SPAWN_FAILED:
+        failure.execution = failure.execution && !broker->request->sandbox;
         decide_gate_failure(broker, &failure);
         break;
     case SPAWN_NOTHING_YET:
@@ -194,11 +199,65 @@ void decide_heard(struct broker *broker)
     fd_close(&broker->spawn.failure);
 }
 
+void decide_executed(struct broker *broker)
+{
+    broker->ending->launched = true;
+    broker->failure_heard = true;
+}
+
+static void settle_exit(struct broker *broker, int exit_code, int exit_signal)
+{
+    struct supervise_ending *ending = broker->ending;
+    if (settle_on(broker, exit_signal != 0 ? ENDED_SIGNALLED : ENDED_EXITED, NULL)) {
+        broker->own_end = true;
+    }
+    if (ending->how != ENDED_NOT_EXECUTED) {
+        ending->exit_code = exit_code;
+        ending->exit_signal = exit_signal;
+    }
+}
+
+void decide_payload_ended(struct broker *broker, int exit_code, int exit_signal, bool left)
+{
+    broker->ending->exited_ns = broker_now(broker);
+    if (exit_code != 0 || exit_signal != 0) {
+        observe_private(broker); /* it may have failed for want of space between two looks */
+    }
+    settle_exit(broker, exit_code, exit_signal);
+    if (left) {
+        feed(broker, EVENT_LEADER_GONE);
+    }
+}
+
+/* bubblewrap is no more. It folds a signal into its exit code, as shells do. */
+static void sandbox_ended(struct broker *broker)
+{
+    const struct reaper *reaper = &broker->reaper;
+    if (broker->launch.ended) {
+        return; /* how, was told */
+    }
+    if (!broker->launch.executed && !broker->decided) {
+        launch_explain_end(broker);
+    }
+    bool folded = reaper->exit_signal == 0 && reaper->exit_code > 128;
+    settle_exit(broker, folded ? 0 : reaper->exit_code,
+                folded ? reaper->exit_code - 128 : reaper->exit_signal);
+}
+
 static void leader_ended(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
-    ending->exited_ns = broker_now(broker);
+    if (ending->exited_ns == 0) {
+        ending->exited_ns = broker_now(broker);
+    }
     decide_heard(broker);
+    if (fd_is_open(&broker->spawn.pidfd)) { /* and stays: it still names the group that it led */
+        (void)!os_epoll_remove(fd_num(&broker->epoll), fd_num(&broker->spawn.pidfd));
+    }
+    if (broker->request->sandbox) {
+        sandbox_ended(broker);
+        return;
+    }
     if (broker->reaper.leader_executed == EXECUTED_YES) {
         ending->launched = true;
     } else if (broker->reaper.leader_executed == EXECUTED_NO) {
@@ -212,17 +271,7 @@ static void leader_ended(struct broker *broker)
             decide_broken(broker, &failure);
         }
     }
-    bool signalled = broker->reaper.exit_signal != 0;
-    if (settle_on(broker, signalled ? ENDED_SIGNALLED : ENDED_EXITED, NULL)) {
-        broker->own_end = true;
-    }
-    if (ending->how != ENDED_NOT_EXECUTED) {
-        ending->exit_code = broker->reaper.exit_code;
-        ending->exit_signal = broker->reaper.exit_signal;
-    }
-    if (fd_is_open(&broker->spawn.pidfd)) { /* and stays: it still names the group that it led */
-        (void)!os_epoll_remove(fd_num(&broker->epoll), fd_num(&broker->spawn.pidfd));
-    }
+    settle_exit(broker, broker->reaper.exit_code, broker->reaper.exit_signal);
 }
 
 void decide_reap(struct broker *broker)
@@ -230,8 +279,9 @@ void decide_reap(struct broker *broker)
     int result = 0;
     const struct proof_tree_empty *proof =
         proof_reap(&broker->reaper, broker_elapsed_ms(broker), &result);
-    bool leader_went = broker->reaper.leader_gone && broker->ending->exited_ns == 0;
+    bool leader_went = broker->reaper.leader_gone && !broker->leader_ended;
     if (leader_went) {
+        broker->leader_ended = true;
         leader_ended(broker);
     }
     if (proof) {

@@ -7,14 +7,16 @@
 #include "file.h"
 #include "process.h"
 
-/* Where the descriptors of the gate itself stand, all close-on-exec, so that one call closes
- * whatever lies above. */
-enum { EXEC_FD = 3, FAILURE_FD, RELEASE_FD, FIRST_CLOSED };
-
 static int start_session(struct gate *gate)
 {
     int result = os_setsid();
     return result < 0 ? result : 0;
+}
+
+/* Before its life is tied to berm's: the kernel forgets that with a change of user (prctl(2)). */
+static int become_user(struct gate *gate)
+{
+    return gate->become ? os_become_user(gate->uid, gate->gid) : 0;
 }
 
 static int die_with_controller(struct gate *gate)
@@ -48,27 +50,34 @@ static int enter_cwd(struct gate *gate)
 }
 
 /* Any of the sources may have any number, that of a target too (the caller may have started us
- * without standard streams): all are moved out of the way first. */
+ * without standard streams): all are moved out of the way first. What is handed on comes first and
+ * stays open; the gate's own follow, close-on-exec; one call closes whatever lies above. */
 static int place_descriptors(struct gate *gate)
 {
-    int *sources[] = {&gate->standard[0], &gate->standard[1], &gate->standard[2],
-                      &gate->exec_fd,     &gate->failure_fd,  &gate->release_fd};
-    for (size_t i = 0; i < countof(sources); i++) {
-        int moved = os_dup_above(*sources[i], FIRST_CLOSED);
+    int *sources[GATE_HANDED_MAX + 3];
+    int count = 0;
+    for (; count < gate->handed_count; count++) {
+        sources[count] = &gate->handed[count];
+    }
+    sources[count++] = &gate->exec_fd;
+    sources[count++] = &gate->failure_fd;
+    sources[count++] = &gate->release_fd;
+    for (int i = 0; i < count; i++) {
+        int moved = os_dup_above(*sources[i], count);
         if (moved < 0) {
             return moved;
         }
         *sources[i] = moved;
     }
-    for (size_t i = 0; i < countof(sources); i++) {
-        bool standard = i < countof(gate->standard);
-        int result = standard ? os_dup_to(*sources[i], (int)i) : os_move_to(*sources[i], (int)i);
+    for (int i = 0; i < count; i++) {
+        int result =
+            i < gate->handed_count ? os_dup_to(*sources[i], i) : os_move_to(*sources[i], i);
         if (result < 0) {
             return result;
         }
-        *sources[i] = (int)i;
+        *sources[i] = i;
     }
-    return os_close_from(FIRST_CLOSED);
+    return os_close_from(count);
 }
 
 static int restore_files(struct gate *gate)
@@ -91,6 +100,7 @@ static const struct {
     const char *what;
 } steps[] = {
     {start_session, "start a session"},
+    {become_user, "become the user that was asked for"},
     {die_with_controller, "tie its life to berm's"},
     {reset_signals, "reset signals"},
     {enter_cwd, "enter the working folder"},

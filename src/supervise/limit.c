@@ -6,7 +6,7 @@
 #include "clock.h"
 
 enum { bytes, count, ms };
-enum { MOST, LEAST };
+enum { MOST, LEAST, FULL };
 
 static const struct limit rows[LIMIT_COUNT] = {
 #define X(enumerator, name_, told_, key_, unit_, member_, bound_, gauge_, option_, remedy_)        \
@@ -17,6 +17,7 @@ static const struct limit rows[LIMIT_COUNT] = {
                     .option = (option_),                                                           \
                     .remedy = (remedy_),                                                           \
                     .least = (bound_) == LEAST,                                                    \
+                    .full = (bound_) == FULL,                                                      \
                     .is_time = (unit_) == ms,                                                      \
                     .offset = offsetof(struct supervise_limits, member_)},
     SUPERVISE_LIMITS(X)

@@ -24,7 +24,8 @@
  *   key     in the published report; NULL: it has none there
  *   unit    bytes, count or ms, as it is told
  *   member  of struct supervise_limits; in ns where the unit is ms
- *   bound   MOST: stopped above it; LEAST: stopped below it
+ *   bound   MOST: stopped above it; LEAST: stopped below it; FULL: stopped when it is reached, since
+ *           the kernel itself lets nothing beyond
  *   gauge   the function of observe.c that samples it; NULL: not sampled
  *   option  what sets it; NULL: nothing does
  *   remedy  what a person can do who meets it; NULL: nothing but less work
@@ -41,6 +42,12 @@
     X(LIMIT_HOST_RESERVE, "host_reserve", "host reserve", "os_reserve_bytes", bytes,               \
       reserve_bytes, LEAST, gauge_host, NULL,                                                      \
       "end other programs, or lower --memory so that it stops first")                              \
+    X(LIMIT_TEMPORARY, "temporary_disk", "temporary", "temporary_max_bytes", bytes,                \
+      temporary_bytes, FULL, gauge_temporary_bytes, "--temporary",                                 \
+      "more temporary space: --temporary SIZE")                                                    \
+    X(LIMIT_TEMPORARY_FILES, "temporary_inodes", "temporary files", "temporary_max_inodes", count, \
+      temporary_files, FULL, gauge_temporary_files, "--temporary-files",                           \
+      "more temporary files: --temporary-files N")                                                 \
     X(LIMIT_SETUP, "setup_timeout", "set-up", NULL, ms, setup_timeout_ns, MOST, NULL, NULL, NULL)  \
     X(LIMIT_GRACE, NULL, "grace", "graceful_stop_ms", ms, grace_ns, MOST, NULL, "--grace-ms",      \
       NULL)                                                                                        \
@@ -75,6 +82,7 @@ struct limit {
     const char *option;
     const char *remedy;
     bool least;
+    bool full;
     bool is_time;
     size_t offset;
 };

@@ -35,6 +35,9 @@ int loop_watch(struct broker *broker, struct err *err)
     result = result < 0
                  ? result
                  : os_epoll_add(epoll_fd, fd_num(&broker->spawn.failure), EPOLLIN, WATCH_FAILURE);
+    if (result == 0 && broker->request->sandbox) {
+        result = os_epoll_add(epoll_fd, fd_num(&broker->spawn.channel), EPOLLIN, WATCH_CHANNEL);
+    }
     if (result == 0 && broker->request->cancel_fd >= 0) {
         result = os_epoll_add(epoll_fd, broker->request->cancel_fd, EPOLLIN, WATCH_CANCEL);
         broker->cancel_watched = result == 0;
@@ -161,6 +164,9 @@ static void dispatch(struct broker *broker, uint32_t ready)
                 broker->state != STOP_RUNNING;
     if (ready & (1U << WATCH_FAILURE)) {
         decide_heard(broker);
+    }
+    if ((ready & (1U << WATCH_CHANNEL)) || (reap && broker->request->sandbox)) {
+        launch_hear(broker); /* what it said comes before its end */
     }
     if (reap) {
         on_signals(broker); /* also those that came after epoll had answered */

@@ -35,6 +35,23 @@ static int new_record(struct supervise_ending *ending)
     return smallest;
 }
 
+static void begin_record(struct tree *tree, struct member *member, int64_t now_ms)
+{
+    tree->ending->descendant_total++;
+    member->record = new_record(tree->ending);
+    if (member->record >= 0) {
+        tree->ending->descendants[member->record] = (struct supervise_descendant){
+            .pid = member->pid,
+            .start_ticks = member->start_ticks,
+            .first_seen_ms = now_ms,
+            .peak_pss_bytes = -1,
+            .peak_fds = -1,
+            .read_bytes = -1,
+            .written_bytes = -1,
+        };
+    }
+}
+
 struct member *member_new(struct tree *tree, const struct proc_stat *stat, struct fd *stat_file,
                           int64_t now_ms)
 {
@@ -49,23 +66,39 @@ struct member *member_new(struct tree *tree, const struct proc_stat *stat, struc
         tree->member_limit++;
     }
     struct member *member = &tree->members[place];
-    *member = (struct member){.pid = stat->pid, .start_ticks = stat->start_ticks};
+    *member = (struct member){.pid = stat->pid,
+                              .start_ticks = stat->start_ticks,
+                              .infrastructure = tree->setting_up,
+                              .record = -1};
     member->stat_file = fd_take(stat_file);
-    tree->ending->descendant_total++;
-    member->record = new_record(tree->ending);
-    if (member->record >= 0) {
-        tree->ending->descendants[member->record] = (struct supervise_descendant){
-            .pid = stat->pid,
-            .start_ticks = stat->start_ticks,
-            .first_seen_ms = now_ms,
-            .peak_pss_bytes = -1,
-            .peak_fds = -1,
-            .read_bytes = -1,
-            .written_bytes = -1,
-        };
+    if (!member->infrastructure) {
+        begin_record(tree, member, now_ms);
     }
     member_update(tree, member, stat, now_ms);
     return member;
+}
+
+void tree_promote(struct tree *tree, struct member *member, int64_t now_ms)
+{
+    const struct proc_stat stat = member->stat;
+    member->infrastructure = false;
+    begin_record(tree, member, now_ms);
+    member_update(tree, member, &stat, now_ms);
+}
+
+struct member *tree_only_child(struct tree *tree, pid_t parent)
+{
+    struct member *only = NULL;
+    for (int i = 0; i < tree->member_limit; i++) {
+        struct member *member = &tree->members[i];
+        if (member->pid > 0 && member->stat.parent == parent) {
+            if (only) {
+                return NULL;
+            }
+            only = member;
+        }
+    }
+    return only;
 }
 
 static void drop_file(struct tree *tree, struct member *member)
@@ -198,8 +231,8 @@ int tree_signal_all(struct tree *tree, int signal)
     int reached = 0;
     for (int i = 0; i < tree->member_limit; i++) {
         struct member *member = &tree->members[i];
-        if (!member_alive(member)) {
-            continue;
+        if (!member_alive(member) || (member->infrastructure && signal != SIGKILL)) {
+            continue; /* without bubblewrap or the launcher there would be no grace */
         }
         int result = member_signal(tree, member, signal);
         reached += result == 0;
@@ -214,7 +247,7 @@ int tree_count_alive(const struct tree *tree)
 {
     int alive = 0;
     for (int i = 0; i < tree->member_limit; i++) {
-        alive += member_alive(&tree->members[i]);
+        alive += member_alive(&tree->members[i]) && !tree->members[i].infrastructure;
     }
     return alive;
 }

@@ -23,7 +23,8 @@ static void add_sample(struct supervise_ending *ending, const struct supervise_s
 struct look {
     const struct broker *broker;
     struct tree_sums sums;
-    int64_t seen[LIMIT_COUNT]; /* by the gauges; -1: not known */
+    struct sandbox_use temporary; /* -1: there is none */
+    int64_t seen[LIMIT_COUNT];    /* by the gauges; -1: not known */
 };
 
 static int64_t gauge_memory(const struct look *look)
@@ -39,6 +40,16 @@ static int64_t gauge_tasks(const struct look *look)
 static int64_t gauge_host(const struct look *look)
 {
     return detail_host_available(&look->broker->tree);
+}
+
+static int64_t gauge_temporary_bytes(const struct look *look)
+{
+    return look->temporary.bytes;
+}
+
+static int64_t gauge_temporary_files(const struct look *look)
+{
+    return look->temporary.inodes;
 }
 
 static int64_t (*const gauges[LIMIT_COUNT])(const struct look *look) = {
@@ -80,7 +91,8 @@ static void check_limits(struct broker *broker, const struct look *look)
 {
     for (enum supervise_limit limit = 0; limit < LIMIT_COUNT; limit++) {
         struct pace_gauge gauge = gauge_of(look, limit);
-        if (gauge.watched && gauge.value > gauge.limit) {
+        bool full = supervise_limit(limit)->full && gauge.value == gauge.limit;
+        if (gauge.watched && (gauge.value > gauge.limit || full)) {
             decide_limit(broker, limit, upward(limit, gauge.limit), look->seen[limit]);
         }
     }
@@ -123,6 +135,26 @@ static void tell(const struct broker *broker, const struct tree_sums *sums)
     observer->on_sample(observer->context, &view);
 }
 
+static void read_private(struct look *look)
+{
+    const struct sandbox *sandbox = look->broker->request->sandbox;
+    if (!sandbox || sandbox_use_read(sandbox, &look->temporary) < 0) {
+        look->temporary = (struct sandbox_use){.bytes = -1, .inodes = -1}; /* not known this time */
+    }
+}
+
+void observe_private(struct broker *broker)
+{
+    struct look look = {.broker = broker};
+    memset(look.seen, -1, sizeof look.seen);
+    read_private(&look);
+    look.seen[LIMIT_TEMPORARY] = look.temporary.bytes;
+    look.seen[LIMIT_TEMPORARY_FILES] = look.temporary.inodes;
+    peak_raise(&broker->ending->seen[LIMIT_TEMPORARY], look.temporary.bytes);
+    peak_raise(&broker->ending->seen[LIMIT_TEMPORARY_FILES], look.temporary.inodes);
+    check_limits(broker, &look);
+}
+
 void observe_look(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
@@ -137,6 +169,7 @@ void observe_look(struct broker *broker)
         decide_failure(broker, result, "cannot list processes");
     }
     tree_read(&broker->tree, now_ms, &look.sums);
+    read_private(&look);
     read_gauges(&look, ending);
     add_sample(ending, &(struct supervise_sample){.elapsed_ms = now_ms,
                                                   .rss_bytes = look.sums.rss_bytes,

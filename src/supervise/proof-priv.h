@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 #include "err.h"
+#include "launch-priv.h"
 #include "supervise.h"
 #include "tree-priv.h"
 
@@ -28,7 +29,8 @@ struct reaper {
     enum { EXECUTED_UNKNOWN, EXECUTED_YES, EXECUTED_NO } leader_executed;
     int exit_code; /* of the leader */
     int exit_signal;
-    bool more;           /* there may be more to reap at once */
+    const struct launch *launch; /* with a sandbox the leader is bubblewrap; NULL: none */
+    bool more;                   /* there may be more to reap at once */
     bool only_unclaimed; /* what is left may be the payload's or not, and nothing else is left */
 };
 

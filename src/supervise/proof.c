@@ -30,6 +30,16 @@ static void add_usage(struct supervise_ending *ending, const struct rusage *usag
     }
 }
 
+/* What the launcher counted: without bubblewrap's own part, and its own. */
+static void take_usage(struct supervise_ending *ending, const struct launch_word *usage)
+{
+    ending->cpu_user_ns += usage->user_ns;
+    ending->cpu_system_ns += usage->system_ns;
+    if (usage->largest_rss_bytes > ending->largest_rss_bytes) {
+        ending->largest_rss_bytes = usage->largest_rss_bytes;
+    }
+}
+
 static void leader_ended(struct reaper *reaper, const siginfo_t *info)
 {
     reaper->leader_gone = true;
@@ -85,7 +95,12 @@ static int reap_one(struct reaper *reaper, int64_t now_ms)
         leader_ended(reaper, &info);
     }
     if (payloads) {
-        add_usage(reaper->ending, &usage);
+        bool told = reaper->launch && reaper->launch->empty;
+        if (told && info.si_pid == reaper->tree->leader.pid) {
+            take_usage(reaper->ending, &reaper->launch->usage);
+        } else {
+            add_usage(reaper->ending, &usage);
+        }
     }
     if (member) {
         member_gone(reaper->tree, member);

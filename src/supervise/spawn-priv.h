@@ -3,7 +3,7 @@
  * The one place where berm creates a process (EX-6): pipes, the clone, the parent's half of the gate.
  *
  * Calling sequence
- *   spawn_prepare(&spawn, err)            pipes; a failure leaves nothing behind
+ *   spawn_prepare(&spawn, request, err)   pipes; a failure leaves nothing behind
  *   spawn_gate(&spawn, request, err)      the child is there and blocked
  *   spawn_release(&spawn)                 one byte: it goes on to execute the payload
  *   spawn_heard(&spawn, &failure)         when failure_fd is readable
@@ -26,6 +26,10 @@ struct spawn {
     struct fd failure_write;
     struct fd release;
     struct fd release_read;
+    struct fd channel; /* with a sandbox: to its launcher (launch-message.h) */
+    struct fd channel_far;
+    struct fd diagnostics; /* and what bubblewrap says */
+    struct fd diagnostics_write;
     bool raised_files;   /* berm raised its own soft limit of open files */
     struct rlimit files; /* what it was */
     struct fd pidfd;     /* of the gate, later the payload's first process */
@@ -34,7 +38,8 @@ struct spawn {
 
 enum spawn_word { SPAWN_NOTHING_YET, SPAWN_EXECUTED, SPAWN_FAILED };
 
-int spawn_prepare(struct spawn *spawn, struct err *err) must_check;
+int spawn_prepare(struct spawn *spawn, const struct supervise_request *request,
+                  struct err *err) must_check;
 int spawn_gate(struct spawn *spawn, const struct supervise_request *request,
                struct err *err) must_check;
 int spawn_release(struct spawn *spawn) must_check; /* -errno; -EPIPE: the gate is gone */

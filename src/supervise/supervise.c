@@ -56,13 +56,16 @@ static int prepare(struct broker *broker, struct err *err)
     if (!fd_is_open(&broker->epoll)) {
         return err_sys(err, fd_error(&broker->epoll), "cannot make an event loop");
     }
-    if (check_host(err) < 0 || spawn_prepare(&broker->spawn, err) < 0 ||
+    if (check_host(err) < 0 || spawn_prepare(&broker->spawn, broker->request, err) < 0 ||
         tree_init(&broker->tree, broker->ending, spawn_files(&broker->spawn), err) < 0 ||
         become_subreaper(err) < 0 || look_for_strangers(broker, err) < 0) {
         return -1;
     }
+    broker->tree.setting_up = broker->request->sandbox != NULL;
     streams_open(&broker->streams, broker->request, broker->ending, fd_num(&broker->epoll));
-    broker->reaper = (struct reaper){.tree = &broker->tree, .ending = broker->ending};
+    broker->reaper = (struct reaper){.tree = &broker->tree,
+                                     .ending = broker->ending,
+                                     .launch = broker->request->sandbox ? &broker->launch : NULL};
     return 0;
 }
 
@@ -123,8 +126,9 @@ static bool is_cancelled(const struct supervise_request *request)
 }
 
 /* Nothing may be asked of us any more before the payload runs. */
-static void release(struct broker *broker)
+void broker_release(struct broker *broker)
 {
+    memory_arm();
     int signal = interrupts_pending(broker->request->interrupts);
     if (signal > 0 || is_cancelled(broker->request)) {
         decide_interrupt(broker, signal);
@@ -139,7 +143,8 @@ static void release(struct broker *broker)
         return;
     }
     broker->ending->released_ns = broker_now(broker);
-    int result = spawn_release(&broker->spawn);
+    int result = broker->request->sandbox ? launch_say(broker, LAUNCH_RELEASE)
+                                          : spawn_release(&broker->spawn);
     if (result < 0 && result != -EPIPE) { /* a gate that is gone has its say in the loop */
         decide_failure(broker, result, "cannot release the first process");
         return;
@@ -190,6 +195,21 @@ static void broker_done(struct broker *broker)
     fd_close(&broker->epoll);
 }
 
+static const struct binding *first_executed(const struct supervise_request *request)
+{
+    return request->sandbox ? sandbox_tool(request->sandbox) : request->binding;
+}
+
+/* bubblewrap goes on at once; the payload itself is released later, by the launcher's first word. */
+static void set_up_sandbox(struct broker *broker)
+{
+    broker->look_at_ns = INT64_MAX;
+    int result = spawn_release(&broker->spawn);
+    if (result < 0 && result != -EPIPE) {
+        decide_failure(broker, result, "cannot release bubblewrap");
+    }
+}
+
 static int run(struct broker *broker, struct err *err)
 {
     const struct supervise_limits *limits = &broker->request->limits;
@@ -208,12 +228,14 @@ static int run(struct broker *broker, struct err *err)
     }
     /* EX-2: the descriptors that will be executed still hold the bytes that were hashed. */
     bool ready = adopt_gate(broker, &failure) == 0 &&
-                 binding_revalidate(broker->request->binding, &failure) == 0;
-    memory_arm();
-    if (ready) {
-        release(broker);
-    } else {
+                 binding_revalidate(first_executed(broker->request), &failure) == 0;
+    if (!ready) {
+        memory_arm();
         decide_broken(broker, &failure);
+    } else if (broker->request->sandbox) {
+        set_up_sandbox(broker);
+    } else {
+        broker_release(broker);
     }
     loop_run(broker);
     memory_disarm();

@@ -46,6 +46,7 @@
 #include "err.h"
 #include "interrupts.h"
 #include "limit.h"
+#include "sandbox.h"
 
 /* What a live display may show. Its functions are called while memory is armed: they may neither
  * allocate nor wait. */
@@ -70,8 +71,9 @@ enum { STREAM_STDOUT = 0, STREAM_STDERR = 1, STREAM_COUNT = 2 };
 
 struct supervise_request {
     const struct binding *binding;
-    char *const *environment;
-    int cwd_fd; /* borrowed, like every descriptor here */
+    struct sandbox *sandbox;  /* rendered (sandbox_ready()); NULL: none */
+    char *const *environment; /* without a sandbox: that has its own */
+    int cwd_fd;               /* borrowed, like every descriptor here */
     int stdin_fd;
     int pass_fd[STREAM_COUNT]; /* where payload bytes go as they come; -1: nowhere */
     int keep_fd[STREAM_COUNT]; /* files that keep the prefix; -1: none */

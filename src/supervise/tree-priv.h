@@ -50,6 +50,7 @@ struct member {
     struct fd stat_file; /* none: KEPT_FILES were open already, or it is a zombie */
     bool seen;           /* by the last pass */
     bool fresh;          /* its figures were read by the last pass */
+    bool infrastructure; /* bubblewrap or the launcher: not counted, and not told to stop */
     int signal_error;    /* errno of the last signal to it, 0: went well */
     int record;          /* index into the ending's descendants, -1: not kept */
     struct proc_stat stat;
@@ -112,6 +113,7 @@ struct tree {
     size_t arrival_count;
     char *entries;
     bool surveying;
+    bool setting_up; /* whoever is found now belongs to the sandbox and not to the payload */
 
     /* what the last pass saw */
     int found;              /* new members */
@@ -155,8 +157,13 @@ bool stat_alive(const struct proc_stat *stat);
 /* 0, -ESRCH when it is gone, or what the kernel says. */
 int member_signal(struct tree *tree, struct member *member, int signal) must_check;
 struct member *tree_member(struct tree *tree, pid_t pid);
-int tree_signal_all(struct tree *tree, int signal); /* the number that was reached */
-int tree_count_alive(const struct tree *tree);
+/* The only member whose parent is that one; NULL: none, or more than one. */
+struct member *tree_only_child(struct tree *tree, pid_t parent);
+/* What was found while the sandbox was set up is the payload's first process. */
+void tree_promote(struct tree *tree, struct member *member, int64_t now_ms);
+/* The number that was reached; the infrastructure of a sandbox hears SIGKILL only. */
+int tree_signal_all(struct tree *tree, int signal);
+int tree_count_alive(const struct tree *tree); /* of the payload */
 
 /* Whose is this child of berm? */
 enum tree_claim tree_claim(const struct tree *tree, const struct proc_stat *stat);

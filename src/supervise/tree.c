@@ -370,9 +370,11 @@ void tree_read(struct tree *tree, int64_t now_ms, struct tree_sums *ret_sums)
                 continue;
             }
         }
-        ret_sums->rss_bytes += (int64_t)member->stat.rss_pages * tree->page_bytes;
-        ret_sums->tasks += (int64_t)member->stat.threads;
-        ret_sums->processes++;
+        if (!member->infrastructure) {
+            ret_sums->rss_bytes += (int64_t)member->stat.rss_pages * tree->page_bytes;
+            ret_sums->tasks += (int64_t)member->stat.threads;
+            ret_sums->processes++;
+        }
     }
 }
 

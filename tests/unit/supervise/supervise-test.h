@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "no-sandbox.h"
 #include "supervise.h"
 
 /* The broker asks a binding for three things only. */

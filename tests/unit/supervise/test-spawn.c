@@ -41,7 +41,7 @@ static void a_gate_waits_for_its_release(void **state)
     struct trial trial = begin("/bin/true");
     struct spawn spawn = {0};
     struct gate_failure failure;
-    assert_int_equal(spawn_prepare(&spawn, &trial.err), 0);
+    assert_int_equal(spawn_prepare(&spawn, &trial.request, &trial.err), 0);
     assert_int_equal(spawn_gate(&spawn, &trial.request, &trial.err), 0);
     assert_int_equal(spawn_heard(&spawn, &failure), SPAWN_NOTHING_YET);
     assert_false(has_executed(spawn.pid));
@@ -62,7 +62,7 @@ static void without_its_controller_a_gate_ends(void **state)
 {
     struct trial trial = begin("/bin/true");
     struct spawn spawn = {0};
-    assert_int_equal(spawn_prepare(&spawn, &trial.err), 0);
+    assert_int_equal(spawn_prepare(&spawn, &trial.request, &trial.err), 0);
     assert_int_equal(spawn_gate(&spawn, &trial.request, &trial.err), 0);
     pid_t pid = spawn.pid;
     fd_close(&spawn.release);
@@ -80,7 +80,7 @@ static void what_cannot_be_executed_sends_its_error(void **state)
     struct trial trial = begin("/etc/passwd");
     struct spawn spawn = {0};
     struct gate_failure failure;
-    assert_int_equal(spawn_prepare(&spawn, &trial.err), 0);
+    assert_int_equal(spawn_prepare(&spawn, &trial.request, &trial.err), 0);
     assert_int_equal(spawn_gate(&spawn, &trial.request, &trial.err), 0);
     assert_int_equal(spawn_release(&spawn), 0);
     assert_int_equal(waitpid(spawn.pid, NULL, 0), spawn.pid);
@@ -96,7 +96,7 @@ static void releasing_the_dead_is_a_broken_pipe(void **state)
 {
     struct trial trial = begin("/bin/true");
     struct spawn spawn = {0};
-    assert_int_equal(spawn_prepare(&spawn, &trial.err), 0);
+    assert_int_equal(spawn_prepare(&spawn, &trial.request, &trial.err), 0);
     assert_int_equal(spawn_gate(&spawn, &trial.request, &trial.err), 0);
     kill(spawn.pid, SIGKILL);
     assert_int_equal(waitpid(spawn.pid, NULL, 0), spawn.pid);
@@ -119,7 +119,8 @@ static void no_descriptors_left_is_said_and_nothing_leaks(void **state)
         }
         const struct rlimit few = {(rlim_t)open_now + 3, (rlim_t)open_now + 3};
         setrlimit(RLIMIT_NOFILE, &few);
-        bool refused = spawn_prepare(&spawn, &trial.err) < 0 && trial.err.sys == EMFILE;
+        bool refused =
+            spawn_prepare(&spawn, &trial.request, &trial.err) < 0 && trial.err.sys == EMFILE;
         spawn_done(&spawn);
         _exit(refused && fcntl(open_now, F_GETFD) < 0 ? 0 : 1);
     }

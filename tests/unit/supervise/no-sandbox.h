@@ -1,0 +1,56 @@
+/* no-sandbox.h
+ *
+ * For tests whose runs have no sandbox and whose binding is their own: nothing of contain/ is linked.
+ */
+#pragma once
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sandbox.h"
+
+const struct binding *sandbox_tool(const struct sandbox *sandbox)
+{
+    abort();
+}
+
+char *const *sandbox_tool_argv(const struct sandbox *sandbox)
+{
+    abort();
+}
+
+char *const *sandbox_tool_environment(const struct sandbox *sandbox)
+{
+    abort();
+}
+
+bool sandbox_becomes(const struct sandbox *sandbox, uid_t *ret_uid, gid_t *ret_gid)
+{
+    abort();
+}
+
+int sandbox_plan_fd(const struct sandbox *sandbox)
+{
+    abort();
+}
+
+int sandbox_image_fd(const struct sandbox *sandbox)
+{
+    abort();
+}
+
+int sandbox_args_fd(const struct sandbox *sandbox)
+{
+    abort();
+}
+
+int sandbox_verify(struct sandbox *sandbox, pid_t pid, pid_t child, const struct launch_word *word,
+                   struct err *err)
+{
+    abort();
+}
+
+int sandbox_use_read(const struct sandbox *sandbox, struct sandbox_use *ret_use)
+{
+    return -EBADF;
+}

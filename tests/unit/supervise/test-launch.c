@@ -1,0 +1,103 @@
+/* The words of a launcher, without one; tests/contract and tests/adversary have real ones. */
+#include "broker-test.h"
+
+#include "event.h"
+#include "file.h"
+
+static struct broker broker;
+static struct supervise_request request;
+static struct fd far;
+
+static void say(const struct launch_word *word)
+{
+    assert_int_equal(os_send(fd_num(&far), word, sizeof *word), sizeof *word);
+    launch_hear(&broker);
+}
+
+static void an_unknown_word_is_a_failure(void **state)
+{
+    say(&(struct launch_word){.said = 77});
+    assert_int_equal(broker.ending->how, ENDED_FAILED);
+    assert_int_equal(broker.ending->failure.code, ERR_CORRUPT);
+}
+
+static void a_failed_step_is_a_refusal(void **state)
+{
+    say(&(struct launch_word){.said = LAUNCH_FAILED, .sys = EPERM, .text = "cannot mount: /tmp"});
+    assert_int_equal(broker.ending->failure.code, ERR_UNAVAILABLE);
+    assert_non_null(strstr(broker.ending->failure.msg, "cannot mount: /tmp"));
+    assert_false(broker.ending->launched);
+}
+
+static void another_file_is_a_change(void **state)
+{
+    say(&(struct launch_word){.said = LAUNCH_FAILED, .sys = ESTALE, .text = "cannot open: /x"});
+    assert_int_equal(broker.ending->failure.code, ERR_CHANGED);
+}
+
+static void what_cannot_be_executed_is_told_as_ever(void **state)
+{
+    say(&(struct launch_word){.said = LAUNCH_NOT_EXECUTED, .sys = ENOENT});
+    assert_int_equal(broker.ending->how, ENDED_NOT_EXECUTED);
+    assert_int_equal(broker.ending->exit_code, 127);
+}
+
+static void the_exit_is_the_launchers_word(void **state)
+{
+    broker.state = STOP_RUNNING;
+    say(&(struct launch_word){.said = LAUNCH_EXECUTED});
+    assert_true(broker.ending->launched);
+    say(&(struct launch_word){.said = LAUNCH_ENDED, .value = 137});
+    assert_int_equal(broker.ending->how, ENDED_EXITED);
+    assert_int_equal(broker.ending->exit_code, 137);
+    assert_int_equal(broker.ending->exit_signal, 0);
+    say(&(struct launch_word){.said = LAUNCH_ENDED, .extra = SIGKILL}); /* only once */
+    assert_int_equal(broker.ending->how, ENDED_EXITED);
+    say(&(struct launch_word){.said = LAUNCH_EMPTY, .user_ns = 5});
+    assert_int_equal(broker.launch.usage.user_ns, 5);
+}
+
+static void nobody_to_say_anything_to(void **state)
+{
+    fd_close(&far);
+    launch_hear(&broker);
+    assert_true(broker.launch.heard_all);
+    assert_int_equal(launch_say(&broker, LAUNCH_KILL), -EPIPE);
+}
+
+static int begin(void **state)
+{
+    request = broker_request();
+    broker_start(&broker, &request);
+    broker.epoll = fd_adopt(os_epoll_new());
+    broker.state = STOP_GATED;
+    (void)broker_adopt_child(&broker);
+    request.sandbox = (struct sandbox *)&broker; /* never looked into */
+    assert_int_equal(os_socket_pair(&broker.spawn.channel, &far), 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    fd_close(&far);
+    terminate_kill(&broker);
+    int result = 0;
+    while (!proof_reap(&broker.reaper, 0, &result)) {
+        assert_int_equal(result, 0);
+    }
+    broker_end(&broker);
+    fd_close(&broker.epoll);
+    return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(an_unknown_word_is_a_failure),   CASE(a_failed_step_is_a_refusal),
+        CASE(another_file_is_a_change),       CASE(what_cannot_be_executed_is_told_as_ever),
+        CASE(the_exit_is_the_launchers_word), CASE(nobody_to_say_anything_to),
+    };
+    return cmocka_run_group_tests_name("supervise/launch", tests, NULL, NULL);
+}
