@@ -52,6 +52,12 @@ static void after_output(void *context, int stream, char last)
     }
 }
 
+/* The shell's prompt comes next, on this very line. */
+static void before_stop(void *context)
+{
+    erase_line(context);
+}
+
 /* Take back the part that began at start when the line has become too wide by it. */
 static void keep_if_fits(struct buf *line, size_t start, size_t width)
 {
@@ -144,7 +150,8 @@ struct supervise_observer live_observer(struct live *live)
     return (struct supervise_observer){.context = live,
                                        .on_sample = on_sample,
                                        .before_output = before_output,
-                                       .after_output = after_output};
+                                       .after_output = after_output,
+                                       .before_stop = before_stop};
 }
 
 void live_end(struct live *live)

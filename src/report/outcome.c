@@ -108,11 +108,12 @@ static bool was_not_executed(const struct report_facts *facts)
     return facts->ending->how == ENDED_NOT_EXECUTED;
 }
 
-/* Output that was to be passed on and is lost. A reader that left (EPIPE) and a stream that the
- * caller had closed (EBADF) wanted none of it. */
+/* Output that was to be passed on and is lost. A reader that left (EPIPE), a stream that the caller had
+ * closed (EBADF) and a person who would not wait for a stuck reader (EINTR) wanted none of it. */
 static bool is_lost(const struct supervise_stream *stream)
 {
-    return stream->pass_error != 0 && stream->pass_error != EPIPE && stream->pass_error != EBADF;
+    return stream->pass_error != 0 && stream->pass_error != EPIPE && stream->pass_error != EBADF &&
+           stream->pass_error != EINTR;
 }
 
 static bool has_lost_output(const struct report_facts *facts)

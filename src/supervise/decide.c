@@ -141,7 +141,8 @@ void decide_interrupt(struct broker *broker, int signal)
         return;
     }
     if (broker->state == STOP_EMPTY || broker->state == STOP_GIVEN_UP) {
-        streams_drop(&broker->streams, EINTR);
+        /* The end stands already; what is left of the output does not matter to who presses a key. */
+        streams_drop(&broker->streams, signal > 0 ? EINTR : ECANCELED);
     } else if (signal == SIGINT || signal == SIGTERM) {
         feed(broker, EVENT_KILL); /* it is being ended already, and somebody cannot wait */
     }

@@ -92,7 +92,11 @@ static int timeout_ms(const struct broker *broker)
 /* The terminal's stop key: the payload has a session of its own and would run on. */
 static void stop_both(struct broker *broker)
 {
+    const struct supervise_observer *observer = &broker->request->observer;
     decide_stop_tree(broker, SIGSTOP);
+    if (observer->before_stop) {
+        observer->before_stop(observer->context);
+    }
     (void)!os_stop_self();
     decide_stop_tree(broker, SIGCONT);
 }

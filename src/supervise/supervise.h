@@ -65,6 +65,8 @@ struct supervise_observer {
      * byte that was written. */
     void (*before_output)(void *context, int stream);
     void (*after_output)(void *context, int stream, char last);
+    void (*before_stop)(
+        void *context); /* the stop key of the terminal: berm stops itself; may be NULL */
 };
 
 enum { STREAM_STDOUT = 0, STREAM_STDERR = 1, STREAM_COUNT = 2 };

@@ -2,7 +2,9 @@
 """Signals to berm and keys at its terminal: the payload ends, the caller can tell."""
 
 import os
+import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -77,6 +79,22 @@ def _(t):
     record = record_of(t)
     t.equal((record["report"]["outcome"], record["exit"]["signal"]), ("success", "SIGINT"))
     t.equal(record["exit"]["code"], 128 + SIGINT)
+
+
+@case("R19 Ctrl-C while only a stuck reader is waited for: berm dies of it, the outcome stands")
+def _(t):
+    child = t.start_berm("run", "--", "sh", "-c", "echo $$; head -c 120000 /dev/zero",
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    payload = int(child.stdout.readline())
+    t.wait_until(lambda: state_of(payload) == "-", "the command to have ended")
+    t.true(state_of(child.pid) in "SR", "berm waits for the reader")
+    child.send_signal(SIGINT)
+    t.equal(child.wait(20), -SIGINT)
+    record = record_of(t)
+    t.equal((record["report"]["outcome"], record["exit"]["code"], record["exit"]["signal"]),
+            ("success", 128 + SIGINT, "SIGINT"))
+    stream = record["output"]["stdout"]
+    t.equal((stream["pass_error"], stream["passed_bytes"] < stream["bytes"]), ("EINTR", True))
 
 
 @case("Ctrl-C twice does not wait for the grace")
@@ -187,6 +205,18 @@ def _(t):
     t.wait_until(lambda: state_of(payload) in "SR", "the payload to go on")
     os.kill(payload, signal.SIGUSR1)
     t.equal(berm.wait(20), 3)
+
+
+@case("Ctrl-Z leaves no live line behind: the shell's prompt is alone on its line")
+def _(t):
+    script = (f"set -m; {shlex.quote(berm_path())} run --sample-ms 50 -- sleep 100; "
+              "echo stopped with $?; kill -INT %1; fg")
+    terminal = Terminal(t, "bash", "--norc", "-c", script)
+    terminal.wait_for(rb"\r\x1b\[Kberm: 1\.")
+    terminal.press(CTRL_Z)
+    terminal.wait_for(rb"stopped with 147")
+    terminal.finish()
+    t.true(not re.search(rb"berm: \d", terminal.shown()), terminal.shown())
 
 
 @case("a terminal is left as it was found, with a live line and after Ctrl-C")

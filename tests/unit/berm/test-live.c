@@ -97,6 +97,10 @@ static void shows_what_is_used_four_times_a_second_at_most(void **state)
     assert_non_null(strstr(look(terminal), "12.51 s  stopping: timeout  memory"));
     sample(terminal, 12760, "timeout");
     assert_non_null(strstr(look(terminal), "12.76 s"));
+    terminal->observer.before_stop(terminal->observer.context);
+    assert_string_equal(look(terminal), "\r\x1b[K"); /* the shell's prompt comes next */
+    sample(terminal, 13260, "timeout");
+    assert_non_null(strstr(look(terminal), "13.26 s")); /* and it goes on */
     live_end(&terminal->live);
     assert_string_equal(look(terminal), "\r\x1b[K");
 }
