@@ -145,6 +145,64 @@ static void add_guarantees(struct buf *out, const json_t *explained)
     }
 }
 
+/* "  /tmp    private: because ..." for a list of {path, is, because}. */
+static void add_places(struct buf *out, const char *title, const json_t *places)
+{
+    buf_add_format(out, "  %s\n", title);
+    for (size_t i = 0; i < json_array_size(places); i++) {
+        const json_t *place = json_array_get(places, i);
+        buf_add_string(out, "    ");
+        add_padded(out, lookup_text(place, "is"), 18);
+        add_text(out, lookup_text(place, "path"));
+        buf_add_string(out, "  (");
+        add_text(out, lookup_text(place, "because"));
+        buf_add_string(out, ")\n");
+    }
+}
+
+static void add_names(struct buf *out, const char *title, const json_t *names)
+{
+    buf_add_format(out, "  %-12s", title);
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        buf_add_char(out, ' ');
+        add_text(out, json_string_value(json_array_get(names, i)));
+    }
+    buf_add_char(out, '\n');
+}
+
+static void add_sandbox(struct buf *out, const json_t *explained)
+{
+    const json_t *sandbox = lookup(explained, "sandbox");
+    if (!json_is_object(sandbox)) {
+        return;
+    }
+    buf_add_string(out, "sandbox: ");
+    add_text(out, lookup_text(sandbox, "tool"));
+    buf_add_string(out, "\n");
+    add_names(out, "namespaces", lookup(sandbox, "namespaces"));
+    buf_add_format(out, "  %-13s", "network");
+    add_text(out, lookup_text(sandbox, "network"));
+    buf_add_char(out, '\n');
+    add_names(out, "environment", lookup(sandbox, "environment"));
+    add_places(out, "what it sees", lookup(sandbox, "mounts"));
+    add_places(out, "what is done about it", lookup(sandbox, "closures"));
+    const json_t *calls = lookup(sandbox, "closed_calls");
+    buf_add_format(out, "  closed system calls: %zu\n", json_array_size(calls));
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        const json_t *call = json_array_get(calls, i);
+        buf_add_string(out, "    ");
+        add_padded(out, lookup_text(call, "call"), 18);
+        add_text(out, lookup_text(call, "because"));
+        const char *when = lookup_text(call, "when");
+        if (when) {
+            buf_add_string(out, " (when ");
+            add_text(out, when);
+            buf_add_char(out, ')');
+        }
+        buf_add_char(out, '\n');
+    }
+}
+
 static void add_checks(struct buf *out, const json_t *explained)
 {
     const json_t *checks = lookup(explained, "checks");
@@ -169,6 +227,7 @@ void explain_render(const json_t *explained, struct buf *out)
         add_limit(out, json_array_get(limits, i));
     }
     add_guarantees(out, explained);
+    add_sandbox(out, explained);
     add_environment(out, explained);
     add_checks(out, explained);
     buf_add_string(out, json_is_true(lookup(explained, "would_run")) ? "it would run\n"

@@ -122,6 +122,21 @@ void summary_used(const struct summary *summary)
     summary_end(summary);
 }
 
+enum { NAMED_AT_MOST = 5 };
+
+static size_t count_level(const struct summary *summary, const char *level)
+{
+    size_t count = 0;
+    const char *name;
+    json_t *guarantee;
+    json_t *guarantees = (json_t *)(uintptr_t)lookup(summary->record, "guarantees");
+    json_object_foreach(guarantees, name, guarantee) {
+        const char *found = lookup_text(guarantee, "level");
+        count += found && strcmp(found, level) == 0;
+    }
+    return count;
+}
+
 /* "limited: memory swap"; nothing when no guarantee has the level. */
 static size_t add_level(const struct summary *summary, const char *level, bool by_name,
                         const char *before)
@@ -155,10 +170,13 @@ void summary_held(const struct summary *summary)
     }
     summary_begin(summary, "held");
     summary_add_text(summary, label);
-    (void)add_level(summary, "enforced", true, "; enforced: ");
+    /* Whichever are fewer are named: the line is one line. */
+    bool most = count_level(summary, "enforced") > NAMED_AT_MOST;
+    (void)add_level(summary, "enforced", !most, "; enforced: ");
     (void)add_level(summary, "limited", true, "; limited: ");
     (void)add_level(summary, "observed", true, "; observed: ");
-    (void)add_level(summary, "none", false, "; none: ");
+    (void)add_level(summary, "none", count_level(summary, "none") <= NAMED_AT_MOST && most,
+                    "; none: ");
     summary_end(summary);
 }
 

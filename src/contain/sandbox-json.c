@@ -93,3 +93,23 @@ json_t *sandbox_to_json(const struct sandbox *sandbox)
     }
     return json;
 }
+
+/* Every closed call with its reason; a record leaves it out, since it is the same in each. */
+json_t *sandbox_explain(const struct sandbox *sandbox)
+{
+    json_t *json = sandbox_to_json(sandbox);
+    json_t *calls = json_array();
+    size_t count = 0;
+    const struct filter_row *rows = filter_rows(&count);
+    for (size_t i = 0; i < count; i++) {
+        json_t *one = json_object();
+        set(one, "call", rows[i].call);
+        set(one, "because", rows[i].reason);
+        if (rows[i].when) {
+            set(one, "when", rows[i].when);
+        }
+        json_array_append_new(calls, one);
+    }
+    json_object_set_new(json, "closed_calls", calls);
+    return json;
+}

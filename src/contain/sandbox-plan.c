@@ -127,8 +127,11 @@ static void plan_base(const struct sandbox_request *request, struct sandbox *san
     const char *home = variable(request->inherited, "HOME");
     hide(sandbox, "/home", "home folders are private");
     hide(sandbox, "/root", "home folders are private");
-    if (home && !holds_the_system(home)) {
-        hide(sandbox, home, "the caller's home");
+    with_host_path place = {0};
+    if (home && home[0] == '/' && host_path_open(AT_FDCWD, home, &place) == 0 &&
+        !holds_the_system(place.path)) {
+        sandbox->home = memory_copy_string(place.path);
+        hide(sandbox, place.path, "the caller's home");
     }
 }
 
@@ -140,7 +143,11 @@ void sandbox_show(struct sandbox *sandbox, const struct host_path *place, bool w
     sandbox->shown =
         memory_resize(sandbox->shown, (sandbox->shown_count + 1) * sizeof *sandbox->shown);
     sandbox->shown[sandbox->shown_count++] =
-        (struct shown_place){memory_copy_string(place->path), place->stat, writable, origin};
+        (struct shown_place){.path = memory_copy_string(place->path),
+                             .stat = place->stat,
+                             .writable = writable,
+                             .asked_for = origin[0] == '-',
+                             .origin = origin};
 }
 
 /* Folders before what lies in them, and of one place the writable one first. */
@@ -213,7 +220,7 @@ static bool is_whole_place(const struct sandbox *sandbox, const char *path)
             return true;
         }
     }
-    return false;
+    return sandbox->home && strcmp(path, sandbox->home) == 0;
 }
 
 /* The nearest folder at or above cwd that is a project, below the home or place that it is in. */
@@ -284,6 +291,27 @@ static void plan_executable(const struct sandbox_request *request, struct sandbo
     if (request->host_network && host_path_open(AT_FDCWD, "/etc/resolv.conf", &resolver) == 0) {
         sandbox_show(sandbox, &resolver, false, "names of the network");
     }
+}
+
+/* A home in a folder that is shown for another reason (the project is around it). */
+static void plan_home(struct sandbox *sandbox)
+{
+    for (size_t i = 0; sandbox->home && i < sandbox->shown_count; i++) {
+        const struct shown_place *place = &sandbox->shown[i];
+        sandbox->home_is_open = sandbox->home_is_open ||
+                                (place->asked_for && path_is_beneath(sandbox->home, place->path));
+    }
+    if (!sandbox->home || sandbox->home_is_open || sandbox_hides(sandbox, sandbox->home) ||
+        is_covered(sandbox, sandbox->home)) {
+        return;
+    }
+    for (size_t i = 0; i < sandbox->shown_count; i++) {
+        const struct shown_place *place = &sandbox->shown[i];
+        if (path_is_beneath(place->path, sandbox->home)) {
+            return; /* its own part is shown, and only that */
+        }
+    }
+    sandbox_add_rule(sandbox, LAUNCH_MASK, sandbox->home, NULL, "the caller's home");
 }
 
 static void plan_state(const struct sandbox_request *request, struct sandbox *sandbox)
@@ -393,6 +421,7 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
     for (size_t i = 0; i < sandbox->root_count; i++) {
         roots_close(request, sandbox, &sandbox->roots[i], checks);
     }
+    plan_home(sandbox);
     plan_state(request, sandbox);
     sockets_close(sandbox, request->inherited);
     plan_environment(request, sandbox);
@@ -428,10 +457,10 @@ void sandbox_free(struct sandbox *sandbox)
     memory_free(sandbox->shown);
     memory_free(sandbox->mounts);
     memory_free(sandbox->rules);
+    memory_free(sandbox->home);
     memory_free(sandbox->home_inside);
     memory_free(sandbox->cwd);
     strvec_done(&sandbox->environment);
-    strvec_done(&sandbox->notes);
     strvec_done(&sandbox->tool_argv);
     strvec_done(&sandbox->tool_environment);
     binding_free(sandbox->tool);

@@ -68,6 +68,7 @@ struct shown_place {
     char *path;
     struct stat stat;
     bool writable;
+    bool asked_for; /* by an option, which is its origin */
     const char *origin;
 };
 
@@ -89,9 +90,10 @@ struct sandbox {
     size_t shown_count;
     struct writable_root roots[ROOTS_MAX];
     size_t root_count;
+    char *home;        /* the caller's, physical; NULL: none that could be hidden */
     char *home_inside; /* NULL: HOME stays as it is */
     struct strvec environment;
-    struct strvec notes;
+    bool home_is_open;   /* by an option */
     bool sockets_closed; /* every socket by path that was found is covered or hidden */
 
     bool host_network;

@@ -158,6 +158,10 @@ void roots_plan(const struct sandbox_request *request, struct sandbox *sandbox, 
 
 void sandbox_look_back(const struct sandbox *sandbox, struct strvec *notes)
 {
+    if (sandbox->host_network && sandbox->home_is_open) {
+        strvec_push(notes,
+                    "home and network were both open: what it read there it could send away");
+    }
     for (size_t i = 0; i < sandbox->root_count; i++) {
         const struct writable_root *root = &sandbox->roots[i];
         const struct {

@@ -66,7 +66,9 @@ struct sandbox;
 
 struct sandbox *sandbox_plan(const struct sandbox_request *request,
                              struct checks *checks) must_check;
+/* As a record keeps it; and with everything that a person may ask for. */
 json_t *sandbox_to_json(const struct sandbox *sandbox) must_check;
+json_t *sandbox_explain(const struct sandbox *sandbox) must_check;
 int sandbox_ready(struct sandbox *sandbox, struct err *err) must_check;
 void sandbox_free(struct sandbox *sandbox);
 
@@ -101,7 +103,8 @@ int sandbox_use_read(const struct sandbox *sandbox, struct sandbox_use *ret_use)
 /* Let go of the descriptor: the private file system can vanish only then. */
 void sandbox_let_go(struct sandbox *sandbox);
 
-/* One sentence for each .git or .berm that was not there before the run. */
+/* What a person should know afterwards: each .git or .berm that was not there before the run, and
+ * that home and network were both open. */
 void sandbox_look_back(const struct sandbox *sandbox, struct strvec *notes);
 
 static inline void sandbox_freep(struct sandbox **sandbox)

@@ -63,7 +63,7 @@ json_t *run_explain(const struct run_request *request, struct err *err)
     json_object_set_new(json, "adapter", json_string(preparation.contain.adapter_id));
     if (preparation.sandbox) {
         sandbox_promise(preparation.sandbox, &preparation.contain.guarantees);
-        json_object_set_new(json, "sandbox", sandbox_to_json(preparation.sandbox));
+        json_object_set_new(json, "sandbox", sandbox_explain(preparation.sandbox));
     } else {
         json_object_set_new(json, "mounts",
                             json_string("none: the payload sees what its user sees"));

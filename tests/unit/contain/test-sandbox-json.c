@@ -22,6 +22,8 @@ static void a_plan_can_be_read(void **state)
     }
     assert_true(writable);
     assert_true(json_array_size(json_object_get(json, "closures")) >= 3);
+    with_json explained = sandbox_explain(trial.sandbox);
+    assert_true(json_array_size(json_object_get(explained, "closed_calls")) > 30);
     trial_done(&trial);
 }
 

@@ -105,6 +105,28 @@ static void a_home_that_is_open_stays_home(void **state)
     trial_done(&trial);
 }
 
+/* A home within the project stays hidden; as the place to work it is refused. */
+static void a_home_is_never_the_project(void **state)
+{
+    struct place *place = *state;
+    assert_int_equal(mkdirat(place->fd, "home", 0755), 0);
+    with_string home = memory_format("HOME=%s/home", place->path);
+    with_string path = memory_format("%s/home", place->path);
+    struct trial trial = {.request = {.inherited = WORDS(home)}};
+    trial_plan(&trial, place);
+    assert_true(checks_ok(&trial.checks));
+    assert_true(has_rule(trial.sandbox, LAUNCH_MASK, path));
+    trial_done(&trial);
+
+    struct place inside = {.fd = openat(place->fd, "home", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    snprintf(inside.path, sizeof inside.path, "%s/home", place->path);
+    struct trial other = {.request = {.inherited = WORDS(home)}};
+    trial_plan(&other, &inside);
+    assert_true(was_refused(&other.checks, CHECK_CWD, "/home"));
+    trial_done(&other);
+    close(inside.fd);
+}
+
 static void root_is_nobody_to_be(void **state)
 {
     struct place *place = *state;
@@ -138,6 +160,7 @@ int main(void)
         IN_PLACE(folders_come_before_what_lies_in_them),
         IN_PLACE(the_environment_leads_nowhere),
         IN_PLACE(a_home_that_is_open_stays_home),
+        IN_PLACE(a_home_is_never_the_project),
         IN_PLACE(root_is_nobody_to_be),
         cmocka_unit_test(a_whole_temporary_folder_is_no_place_to_work),
     };
