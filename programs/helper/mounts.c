@@ -200,9 +200,15 @@ int mounts_make_private(struct launcher *launcher)
     return make_private_folders(launcher);
 }
 
+/* Its first mount shows what covers other things, and more than the payload is to have. */
 int mounts_detach_private(struct launcher *launcher)
 {
+    const char *path = launch_plan_string(launcher->plan, launcher->plan->private_path);
     int result = os_mount_detach(fd_num(&launcher->private_root));
+    with_fd below = fd_adopt(result < 0 ? result : place_open(path, O_DIRECTORY));
+    int same = fd_is_open(&below) ? place_is_same(fd_num(&below), fd_num(&launcher->private_root))
+                                  : fd_error(&below);
+    result = same == 1 ? -EBUSY : same;
     fd_close(&launcher->private_root);
     fd_close(&launcher->tmp);
     fd_close(&launcher->var_tmp);

@@ -15,6 +15,8 @@
  *     --filter              a filter of system calls that denies user namespaces
  *     --other-file, --other-cwd   identities that are not what is there
  *     --cut N, --poke OFFSET VALUE, --unsealed   a plan that is not what it should be
+ *     --log FILE            the fault table's (BERM_FAULT_LOG), up to where descriptors are closed
+ *     --show                the plan on stdout, and nothing else
  *     --release             released as soon as it is ready
  *
  * Words of the launcher are lines on stdout: "ready ABI FACTS", "failed ERRNO TEXT", "executed PID",
@@ -32,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -42,7 +45,8 @@
 #include "helper-image.h"
 #include "launch-message.h"
 
-enum { ARGUMENTS_MAX = 200, PLAN_MAX = 1 << 20 };
+enum { ARGUMENTS_MAX = 200, PLAN_MAX = 1 << 20, LOG_FD = 19 };
+#define LOG_TEXT "19"
 
 static char text[PLAN_MAX] = ""; /* the first string is empty */
 static uint32_t text_used = 1;
@@ -170,7 +174,8 @@ struct options {
     const char *cwd;
     const char *private_path;
     const char *home;
-    bool other_file, other_cwd, unsealed, filter, release;
+    const char *log;
+    bool other_file, other_cwd, unsealed, filter, release, show;
     long cut;
     long poke_at;
     uint32_t poke;
@@ -198,7 +203,7 @@ static int make_plan(const struct options *options)
 }
 
 /* bubblewrap, with the descriptors that the launcher is to have. */
-no_return static void become_tool(int channel, int plan_fd, int image_fd)
+no_return static void become_tool(int channel, int plan_fd, int image_fd, const char *log)
 {
     int sources[] = {open("/dev/null", O_RDONLY | O_CLOEXEC), 2, 2, channel, plan_fd, image_fd};
     for (size_t i = 0; i < countof(sources); i++) {
@@ -211,7 +216,12 @@ no_return static void become_tool(int channel, int plan_fd, int image_fd)
     }
     (void)dup2(sources[0], 0);
     (void)dup2(2, 1);
-    syscall(SYS_close_range, LAUNCH_IMAGE_FD + 1, ~0U, 0);
+    if (log) {
+        (void)dup2(open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), LOG_FD);
+        (void)setenv("BERM_FAULT_LOG", LOG_TEXT, 1);
+    }
+    syscall(SYS_close_range, LAUNCH_IMAGE_FD + 1, LOG_FD - 1, 0);
+    syscall(SYS_close_range, LOG_FD + 1, ~0U, 0);
     execv("/usr/bin/bwrap", (char *const *)(uintptr_t)tool);
     die("/usr/bin/bwrap");
 }
@@ -370,6 +380,8 @@ int main(int argc, char **argv)
             plan.private_inodes = strtoull(value, NULL, 10);
         } else if (strcmp(name, "--home") == 0) {
             options.home = value;
+        } else if (strcmp(name, "--log") == 0) {
+            options.log = value;
         } else if (strcmp(name, "--private") == 0) {
             options.private_path = value;
         } else if (strcmp(name, "--environment") == 0) {
@@ -397,6 +409,8 @@ int main(int argc, char **argv)
                 options.other_cwd = true;
             } else if (strcmp(name, "--unsealed") == 0) {
                 options.unsealed = true;
+            } else if (strcmp(name, "--show") == 0) {
+                options.show = true;
             } else if (strcmp(name, "--release") == 0) {
                 options.release = true;
             } else {
@@ -428,6 +442,9 @@ int main(int argc, char **argv)
     struct span image = helper_image();
     int image_fd = sealed("launcher", image.p, image.n, true);
     int plan_fd = make_plan(&options);
+    if (options.show) {
+        return sendfile(1, plan_fd, NULL, PLAN_MAX) > 0 ? 0 : 2;
+    }
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         die("socketpair");
@@ -437,7 +454,7 @@ int main(int argc, char **argv)
         die("fork");
     }
     if (pid == 0) {
-        become_tool(pair[1], plan_fd, image_fd);
+        become_tool(pair[1], plan_fd, image_fd, options.log);
     }
     close(pair[1]);
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
