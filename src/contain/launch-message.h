@@ -181,6 +181,9 @@ static inline bool launch_plan_has_strings(const struct launch_plan *plan, uint3
                                            uint32_t count)
 {
     const char *text = launch_plan_text(plan);
+    if (offset > plan->text_bytes) {
+        return false; /* none, from nowhere, is an offset out of range all the same */
+    }
     for (uint32_t i = 0; i < count; i++) {
         const char *end = offset < plan->text_bytes
                               ? memchr(text + offset, '\0', plan->text_bytes - offset)
