@@ -66,7 +66,7 @@ static struct binding *bind_at(const char *path, struct err *err)
         .policy = POLICY_EXACT_PATH,
         .roots = argv,
     };
-    struct binding *binding = binding_resolve(&request, err);
+    with_binding binding = binding_resolve(&request, err);
     if (!binding && is_set_id(path)) {
         (void)err_set(err, ERR_UNAVAILABLE,
                       "'%s' is set-id, so a fault of bubblewrap's is a fault of root's "
@@ -74,7 +74,14 @@ static struct binding *bind_at(const char *path, struct err *err)
                       "BERM_BWRAP_SHA256",
                       path);
     }
-    return binding;
+    if (binding && binding_argv(binding)[1]) {
+        (void)err_set(err, ERR_REFUSED,
+                      "'%s' is a script and not bubblewrap: name the program that it starts", path);
+        return NULL;
+    }
+    struct binding *bound = binding;
+    binding = NULL;
+    return bound;
 }
 
 static int check_owner_is_root(const char *path, struct err *err)

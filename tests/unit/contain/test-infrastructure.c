@@ -60,7 +60,7 @@ struct pinned {
 
 static void pin(struct place *place, struct pinned *pinned)
 {
-    static const char bytes[] = "#!/bin/sh\nexit 3\n";
+    static const char bytes[] = "not really a program";
     put_program(place, "bwrap", bytes);
     struct hash hash;
     hash_init(&hash);
@@ -82,7 +82,7 @@ static void pinned_it_is_these_bytes(void **state)
     assert_string_equal(binding_file_path(binding, 0), pinned.path);
 
     /* IB-1: what was bound is asked again before the launch. */
-    put_program(place, "bwrap", "#!/bin/sh\nexit 4\n");
+    put_program(place, "bwrap", "another, not really one");
     assert_fails(binding_revalidate(binding, &err), ERR_CHANGED);
     with_binding other = NULL;
     assert_fails(infrastructure_bind_bwrap(&pinned.request, &other, &err), ERR_CHANGED);
@@ -111,6 +111,19 @@ static void a_pin_that_is_none(void **state)
     assert_non_null(strstr(err.msg, pinned.path));
     snprintf(link, sizeof link, "%s/none", place->path);
     assert_fails(infrastructure_bind_bwrap(&request, &binding, &err), ERR_NOT_FOUND);
+}
+
+/* What its interpreter does with bubblewrap's arguments is anybody's guess. */
+static void a_script_is_no_bubblewrap(void **state)
+{
+    struct place *place = *state;
+    struct pinned pinned;
+    struct err err = {0};
+    with_binding binding = NULL;
+    pin(place, &pinned);
+    put_program(place, "bwrap", "#!/bin/sh\nexec /usr/bin/bwrap \"$@\"\n");
+    assert_fails(infrastructure_bind_bwrap(&pinned.request, &binding, &err), ERR_REFUSED);
+    assert_non_null(strstr(err.msg, "is a script"));
 }
 
 /* IB-2, CVE-2020-5291 */
@@ -263,6 +276,7 @@ int main(void)
         cmocka_unit_test(unpinned_it_is_the_systems),
         IN_PLACE(pinned_it_is_these_bytes),
         IN_PLACE(a_pin_that_is_none),
+        IN_PLACE(a_script_is_no_bubblewrap),
         IN_PLACE(modes_that_are_refused),
         cmocka_unit_test(its_words_become_reasons),
         cmocka_unit_test(a_flood_of_words_is_cut),
