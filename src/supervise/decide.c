@@ -176,7 +176,7 @@ void decide_gate_failure(struct broker *broker, const struct gate_failure *failu
 
 void decide_heard(struct broker *broker)
 {
-    struct gate_failure failure;
+    struct gate_failure failure = {0};
     if (broker->failure_heard || !fd_is_open(&broker->spawn.failure)) {
         return;
     }
