@@ -131,7 +131,8 @@ static bool only_foreign_left(struct reaper *reaper, int64_t now_ms, int *ret_re
     }
     tree_forget(tree);
     *ret_result = tree_look(tree, now_ms);
-    if (*ret_result < 0 || tree->member_limit > 0 || tree->extra.processes > 0) {
+    if (*ret_result < 0 || tree->member_limit > 0 || tree->extra.processes > 0 ||
+        tree->overlooked) {
         return false;
     }
     *ret_result = reap_one(reaper, now_ms);

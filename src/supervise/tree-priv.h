@@ -39,7 +39,7 @@
 enum {
     MEMBER_COUNT = 4096,
     KNOWN_COUNT = 65536,
-    ARRIVAL_COUNT = 1024,
+    ARRIVAL_COUNT = KNOWN_COUNT,
     BYSTANDER_COUNT = 64,
     KEPT_FILES = 400, /* stat files that are kept open at most */
 };
@@ -118,6 +118,7 @@ struct tree {
     /* what the last pass saw */
     int found;              /* new members */
     int unclaimed;          /* alive */
+    bool overlooked;        /* somebody is there of whom nothing could be read or kept */
     struct tree_sums extra; /* of payload processes that found no place */
 };
 

@@ -146,8 +146,10 @@ static void arrive(struct tree *tree, pid_t pid, uint64_t inode)
         remember(tree, pid, inode, SLOT_FOREIGN); /* it was there before the payload was */
         return;
     }
-    if (tree_read_stat(tree, pid, &stat, &file) < 0) {
-        return; /* gone again; or the next pass has better luck */
+    int result = tree_read_stat(tree, pid, &stat, &file);
+    if (result < 0) { /* gone again; or the next pass has better luck */
+        tree->overlooked = tree->overlooked || (result != -ENOENT && result != -ESRCH);
+        return;
     }
     if (tree->surveying) {
         if (stat.parent == tree->controller && tree->bystander_count < BYSTANDER_COUNT) {
@@ -157,15 +159,17 @@ static void arrive(struct tree *tree, pid_t pid, uint64_t inode)
         remember(tree, pid, inode, SLOT_FOREIGN);
         return;
     }
-    if (tree->arrival_count < ARRIVAL_COUNT && tree->next_count < KNOWN_COUNT) {
-        struct arrival *arrival = &tree->arrivals[tree->arrival_count++];
-        *arrival = (struct arrival){.stat = stat, .place = tree->next_count};
-        if (tree->files_left > 0 && stat_alive(&stat)) {
-            arrival->stat_file = fd_take(&file);
-            tree->files_left--;
-        }
-        remember(tree, pid, inode, SLOT_ARRIVAL);
+    if (tree->arrival_count == ARRIVAL_COUNT || tree->next_count == KNOWN_COUNT) {
+        tree->overlooked = true;
+        return;
     }
+    struct arrival *arrival = &tree->arrivals[tree->arrival_count++];
+    *arrival = (struct arrival){.stat = stat, .place = tree->next_count};
+    if (tree->files_left > 0 && stat_alive(&stat)) {
+        arrival->stat_file = fd_take(&file);
+        tree->files_left--;
+    }
+    remember(tree, pid, inode, SLOT_ARRIVAL);
 }
 
 /* One entry of /proc, in ascending order; *at walks the list of the last pass beside it. */
@@ -305,6 +309,7 @@ int tree_look(struct tree *tree, int64_t now_ms)
     tree->arrival_count = 0;
     tree->found = 0;
     tree->unclaimed = 0;
+    tree->overlooked = false;
     tree->extra = (struct tree_sums){0};
     for (int i = 0; i < tree->member_limit; i++) {
         tree->members[i].seen = false;

@@ -1,5 +1,7 @@
 #include "family.h"
 
+#include <sys/resource.h>
+
 #include "proof-priv.h"
 
 static struct supervise_ending *ending;
@@ -145,6 +147,64 @@ static void an_unclaimed_child_withholds_the_proof(void **state)
     family_end();
 }
 
+enum { CROWD = 1500 };
+
+static void keep_a_crowd(void)
+{
+    for (int i = 0; i < CROWD; i++) {
+        if (fork() == 0) {
+            _exit(0);
+        }
+    }
+    family_tell(getpid());
+}
+
+/* T1: on a host with many processes, nobody is missed behind those that are read first. */
+static void a_crowd_on_the_host_hides_nobody(void **state)
+{
+    (void)family_child(keep_a_crowd);
+    (void)family_hear();
+    pid_t leader = family_child(exit_3);
+    (void)family_hear();
+    struct tree tree = family_tree(leader, ending, true);
+    (void)family_child(own_session);
+    (void)family_hear();
+    struct reaper reaper = {.tree = &tree, .ending = ending};
+    wait_for_zombie(leader);
+    int result;
+    assert_null(proof_reap(&reaper, 0, &result));
+    assert_true(reaper.only_unclaimed);
+    tree_done(&tree);
+    family_end();
+}
+
+/* D11 T1: whoever cannot be looked at may be the payload's. */
+static void who_cannot_be_read_withholds_the_proof(void **state)
+{
+    (void)family_child(NULL);
+    pid_t leader = family_child(exit_3);
+    (void)family_hear();
+    struct tree tree = family_tree(leader, ending, true);
+    (void)family_child(own_session);
+    (void)family_hear();
+    struct reaper reaper = {.tree = &tree, .ending = ending};
+    wait_for_zombie(leader);
+    struct rlimit files;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    const struct rlimit none = {0, files.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int result;
+    const struct proof_tree_empty *proof = proof_reap(&reaper, 0, &result);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_null(proof);
+    assert_true(reaper.leader_gone);
+    assert_false(reaper.only_unclaimed);
+    assert_null(proof_reap(&reaper, 0, &result));
+    assert_true(reaper.only_unclaimed);
+    tree_done(&tree);
+    family_end();
+}
+
 static int start_over(void **state)
 {
     ending = family_ending();
@@ -167,6 +227,8 @@ int main(void)
         CASE(a_bystander_is_no_obstacle),
         CASE(a_bystander_is_reaped_and_not_counted),
         CASE(an_unclaimed_child_withholds_the_proof),
+        CASE(a_crowd_on_the_host_hides_nobody),
+        CASE(who_cannot_be_read_withholds_the_proof),
     };
     return cmocka_run_group_tests_name("supervise/proof", tests, NULL, NULL);
 }
