@@ -14,6 +14,7 @@ import collections
 import ctypes
 import hashlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -25,11 +26,13 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+from duel import ATTACK, left_over, record_of
 from tap import Failed, berm_path, case, main
 from terminal import Terminal
 
 BUILD = Path(berm_path()).resolve().parents[2]
 ESCAPE, FALSE_BWRAP = BUILD / "tests/fixtures/escape", BUILD / "tests/fixtures/false-bwrap"
+DENY_SYSCALL = BUILD / "tests/lib/deny-syscall"
 ROOT = os.geteuid() == 0
 USER = 61234 if ROOT else os.geteuid()  # has no account, and no processes but the test's
 GROUP = 61234 if ROOT else os.getegid()
@@ -224,9 +227,9 @@ def without(t, scene, row):
     return done.status
 
 
-def within(t, scene, row, *options):
+def within(t, scene, row, *options, before=()):
     """The attack in the sandbox: what the payload answered, and all that was said."""
-    command = scene.sandboxed(*options, writable=row["name"] != "write-cwd") + scene.argv(row)
+    command = [*before] + scene.sandboxed(*options, writable=row["name"] != "write-cwd") + scene.argv(row)
     if row["needs"] == "terminal":
         command.insert(command.index("--sandbox"), "--stdin=inherit")
         terminal = Terminal(t, "/usr/bin/env", "-C", scene.project, *command)
@@ -344,12 +347,14 @@ def _(t, scene):
     (scene.project / "folder").mkdir()
     (scene.project / "link").symlink_to("folder")
     (scene.project / "dangling").symlink_to("nothing")
-    (scene.project / "closed").mkdir(mode=0)
+    (scene.project / "closed").mkdir()
+    (scene.project / "closed").chmod(0)
     for address in ("link", "dangling", "missing", "closed/socket", "link/socket", "."):
         place = scene.project / address
         env = {"SSH_AUTH_SOCK": str(place), "DBUS_SESSION_BUS_ADDRESS": f"unix:path={place}"}
         done = t.run(*scene.sandboxed(), "true", cwd=scene.project, env=env)
         t.equal(done.status, 0, f"{address}: {done}")
+    (scene.project / "closed").chmod(0o700)
 
 
 @attack("shared-memory", "CVE-2019-19921", "two runs at the same time see each other's memory",
@@ -408,6 +413,70 @@ def _(t, scene):
     child.send_signal(signal.SIGINT)
     t.equal(child.stdout.read(), b"")
     t.equal(child.wait(), -signal.SIGINT)
+
+
+TREES = {  # of tests/fixtures/attack.c: the exit status of the run
+    "daemonise": 0, "stubborn-daemon": 0, "hold-pipe": 0, "orphans": 0, "stubborn-grandchild": 124,
+    "stop-tree": 124, "vfork-child": 124, "traced": 124, "deaf": 124, "zombies": 124, "threads": 124,
+}
+
+
+@attack("trees", "T1 T2 T3 T5 T7 T8 T9 T10", "daemons, the stopped, the deaf, zombies stay behind",
+        "succeeds", "all that is in the sandbox ends with it")
+@staged
+def _(t, scene):
+    for name, status in TREES.items():
+        found = left_over(t, *scene.sandboxed("--timeout=500ms", "--grace-ms=50"), ATTACK, name, 20,
+                          cwd=scene.project)
+        t.equal((found["status"], found["left"]), (status, []), f"{name}: {found}")
+
+
+@attack("zombies", "R18", "berm is process 1 itself, and zombies of the sandbox stay", "-",
+        "they are reaped")
+@staged
+def _(t, scene):
+    if not ROOT:
+        t.skip("only root may make a pid namespace everywhere")
+    found = left_over(t, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+                      *scene.sandboxed(), ATTACK, "orphans", 20, cwd=scene.project)
+    t.equal((found["status"], found["left"], found["zombies"]), (0, [], 0), f"{found}")
+
+
+@attack("preload", "IB-3", "variables of the loader reach bubblewrap or the launcher", "succeeds",
+        "they are started with an environment of their own")
+@staged
+def _(t, scene):
+    def loaded(*command):
+        """Names of the programs whose loader obeyed."""
+        for file in t.dir.glob("loader.*"):
+            file.unlink()
+        env = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(t.dir / "loader")}
+        t.equal(t.run(*command, cwd=scene.project, env=env).status, 0)
+        return sorted(re.search(r"transferring control: (\S+)", f.read_text())[1].rsplit("/", 1)[1]
+                      for f in t.dir.glob("loader.*"))
+
+    t.equal(loaded("/bin/sh", "-c", "/usr/bin/true; exit 0"), ["sh", "true"], "without")
+    t.equal(loaded(*scene.sandboxed(), "/usr/bin/true"), ["berm"])
+
+
+def level_of(t, name):
+    return record_of(t)["report"]["adapter"]["guarantees"][name]["level"]
+
+
+@attack("old-kernel", "FS-1 SB-5", "a kernel without clone3, openat2 or Landlock opens something",
+        "-", "other ways to the same; what only Landlock closes is *none* in the report")
+@staged
+def _(t, scene):
+    scene.prepare(["abstract"])
+    rows = {row["name"]: row for row in listed()}
+    for call in ("clone3", "openat2", "landlock_create_ruleset"):
+        for name in ("read-home", "write-cwd", "plant-hook", "connect-abstract"):
+            answer, said = within(t, scene, rows[name], before=(DENY_SYSCALL, call, "--"))
+            t.equal(answer, STOPPED, f"without {call}: {said}")
+        t.equal(level_of(t, "control-sockets"), "enforced")
+    answer, said = within(t, scene, rows["connect-abstract"], "--network", "host",
+                          before=(DENY_SYSCALL, "landlock_create_ruleset", "--"))
+    t.equal((answer, level_of(t, "control-sockets")), (SUCCEEDED, "none"), said)
 
 
 FALSE = {  # the last word of its name: what berm must say of it
