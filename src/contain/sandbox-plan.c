@@ -358,6 +358,18 @@ static void plan_environment(const struct sandbox_request *request, struct sandb
     }
 }
 
+/* bubblewrap and the launcher get nothing of the caller's environment (IB-3), but for the wish of a
+ * test that a call of the launcher fails. */
+static void plan_tool_environment(const struct sandbox_request *request, struct sandbox *sandbox)
+{
+#ifdef BERM_FAULTS
+    const char *fault = variable(request->inherited, "BERM_FAULT");
+    if (fault) {
+        strvec_push_format(&sandbox->tool_environment, "BERM_FAULT=%s", fault);
+    }
+#endif
+}
+
 static int plan_tool(const struct sandbox_request *request, struct sandbox *sandbox,
                      struct checks *checks)
 {
@@ -377,6 +389,7 @@ static int plan_tool(const struct sandbox_request *request, struct sandbox *sand
     }
     memory_free(saw);
     memory_free(remedy);
+    plan_tool_environment(request, sandbox);
     sandbox->filter_count = filter_build(sandbox->filter, FILTER_PROGRAM_MAX);
     return 0;
 }

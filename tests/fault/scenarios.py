@@ -1,5 +1,10 @@
 """The runs that the fault tests take apart: (name, arguments of `berm run`, expected exit)."""
 
+import os
+
+# Root's sandbox is somebody else's.
+AS_NOBODY = ["--user", "65534:65534"] if os.geteuid() == 0 else []
+
 SCENARIOS = [
     ("success", ["--", "/bin/true"], 0),
     ("failure, report, output kept, script", ["--report", "out/r.json", "--keep-output", "--label",
@@ -8,7 +13,11 @@ SCENARIOS = [
     ("stragglers", ["--grace-ms", "10", "--", "/bin/sh", "-c",
                     "(trap '' TERM; exec /bin/sleep 100) & /bin/sleep 100 & exit 0"], 0),
     ("not found", ["--", "no-such-program"], 127),
-    ("refused", ["--require", "network", "--", "/bin/true"], 121),
+    ("refused", ["--require", "swap", "--", "/bin/true"], 121),
+    ("sandbox", ["--sandbox", "--cwd", "/", *AS_NOBODY, "--", "/bin/true"], 0),
+    ("sandbox, stragglers, a writable folder",
+     ["--sandbox", "--cwd", "/", "--writable", "/opt", "--grace-ms", "10", *AS_NOBODY, "--", "/bin/sh",
+      "-c", "(trap '' TERM; exec /bin/sleep 100) & /bin/sleep 100 & exit 3"], 3),
 ]
 
 
