@@ -189,7 +189,7 @@ no_return static void leave(struct reaper *reaper)
 }
 
 /* Reap what has ended, but at most so many at a time that orders are heard in between. True: there
- * may be more. */
+ * may be more. The payload's own end waits for the rest of the round: most often it is the last. */
 static bool reap(struct reaper *reaper)
 {
     enum { AT_A_TIME = 64 };
@@ -204,23 +204,19 @@ static bool reap(struct reaper *reaper)
             launcher_give_up(reaper->launcher, LAUNCH_FAILED, result, "wait for what ended");
         }
         if (ended.si_pid == 0) {
-            break;
+            if (reaper->untold) {
+                tell_end(reaper, true);
+            }
+            return false;
         }
         add_usage(reaper, &usage);
         if (ended.si_pid == reaper->launcher->payload) {
             reaper->launcher->payload = 0;
             reaper->ended = ended;
             reaper->untold = true;
-            continue; /* most often it is the last one */
-        }
-        if (i == AT_A_TIME - 1) {
-            return true;
         }
     }
-    if (reaper->untold) {
-        tell_end(reaper, true);
-    }
-    return false;
+    return true;
 }
 
 static void obey(struct reaper *reaper)

@@ -81,14 +81,11 @@ static void hide(struct sandbox *sandbox, const char *path, const char *origin)
 {
     with_host_path place = {0};
     if (!path || path[0] != '/' || host_path_open(AT_FDCWD, path, &place) < 0 ||
-        !S_ISDIR(place.stat.st_mode) || is_covered(sandbox, place.path) ||
+        !S_ISDIR(place.stat.st_mode) || is_private(place.path) || is_covered(sandbox, place.path) ||
         sandbox->hidden_count == HIDDEN_MAX) {
         return;
     }
-    /* Beneath a private folder it is out of sight by itself, but still no project as a whole. */
-    if (!is_private(place.path)) {
-        sandbox_add_mount(sandbox, MOUNT_EMPTY, place.path, origin);
-    }
+    sandbox_add_mount(sandbox, MOUNT_EMPTY, place.path, origin);
     sandbox->hidden[sandbox->hidden_count++] = memory_copy_string(place.path);
 }
 

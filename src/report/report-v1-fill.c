@@ -271,7 +271,10 @@ static void fill_cleanup(struct report_cleanup *cleanup, const struct report_fac
     int count = bounded(ending->survivor_count, SURVIVOR_COUNT);
     cleanup->attempted = true;
     cleanup->scope_removed = (struct maybe_bool){true, ending->tree_empty && count == 0};
-    cleanup->temporary_directory_removed = (struct maybe_bool){true, true}; /* none was made */
+    /* None was made, or it was a file system of the sandbox, which is gone with its last process. */
+    bool sandboxed = facts->contain && facts->contain->sandbox;
+    cleanup->temporary_directory_removed =
+        (struct maybe_bool){true, !sandboxed || ending->tree_empty};
     cleanup->descendants_remaining.values = memory_new((size_t)count * sizeof(int64_t));
     for (int i = 0; i < count; i++) {
         cleanup->descendants_remaining.values[i] = ending->survivors[i].pid;

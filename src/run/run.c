@@ -149,6 +149,7 @@ static void conclude_sandbox(struct run *run)
 {
     struct preparation *preparation = &run->preparation;
     const struct supervise_ending *ending = run->ending;
+    sandbox_let_go(preparation->sandbox);
     sandbox_raise(preparation->sandbox, &preparation->contain.guarantees);
     if (sandbox_verified(preparation->sandbox)) {
         sandbox_look_back(preparation->sandbox, &preparation->notes);
