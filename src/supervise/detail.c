@@ -120,10 +120,14 @@ uint64_t detail_thread_rss(const struct tree *tree, pid_t pid)
 int64_t detail_host_available(const struct tree *tree)
 {
     char text[512]; /* the third line of the file */
-    ssize_t length = os_read_small(fd_num(&tree->proc_dir), "meminfo", text, sizeof text);
+    if (!fd_is_open(&tree->memory_file)) {
+        return fd_error(&tree->memory_file);
+    }
+    ssize_t length = os_pread(fd_num(&tree->memory_file), text, sizeof text - 1, 0);
     if (length < 0) {
         return length;
     }
+    text[length] = '\0';
     int64_t bytes = proc_kib(text, "MemAvailable");
     return bytes < 0 ? -ENODATA : bytes;
 }

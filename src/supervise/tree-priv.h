@@ -86,6 +86,7 @@ enum tree_claim { CLAIM_PAYLOAD, CLAIM_FOREIGN, CLAIM_NONE };
 struct tree {
     struct supervise_ending *ending; /* descendants are recorded there */
     struct fd proc_dir;
+    struct fd memory_file;   /* meminfo of the host; may be missing */
     struct fd children_file; /* of this process; none: the kernel was built without it */
     pid_t controller;
     struct proc_identity leader;

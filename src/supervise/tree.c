@@ -54,6 +54,7 @@ int tree_init(struct tree *tree, struct supervise_ending *ending, uint64_t files
     char path[48];
     (void)snprintf(path, sizeof path, "%d/task/%d/children", tree->controller, tree->controller);
     tree->children_file = fd_adopt(os_openat(fd_num(&tree->proc_dir), path, O_RDONLY, 0));
+    tree->memory_file = fd_adopt(os_openat(fd_num(&tree->proc_dir), "meminfo", O_RDONLY, 0));
     /* Most of this is never touched, and so never becomes memory. */
     tree->members = memory_new(MEMBER_COUNT * sizeof *tree->members);
     tree->known = memory_new(KNOWN_COUNT * sizeof *tree->known);
@@ -73,6 +74,7 @@ void tree_done(struct tree *tree)
     }
     fd_close(&tree->proc_dir);
     fd_close(&tree->children_file);
+    fd_close(&tree->memory_file);
     memory_free(tree->members);
     memory_free(tree->known);
     memory_free(tree->next);
