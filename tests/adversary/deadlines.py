@@ -22,7 +22,7 @@ FEW = 3
 @case("X1 a payload that only SIGKILL ends is ended at its time limit")
 def _(t):
     # timeout(1) without its -k waits for ever
-    careless(t, "timeout", "0.05", ATTACK, "deaf", stop=SIGTERM, wait_ms=300)
+    careless(t, "timeout", 0.05 * SLOWNESS, ATTACK, "deaf", stop=SIGTERM, wait_ms=300)
     for _ in range(FEW):
         found = under_berm(t, ATTACK, "deaf", options=("--timeout", "200ms"))
         t.equal(found["status"], 124, f"{found}")
@@ -94,7 +94,7 @@ def _(t):
               "cat pipe")
     careless(t, "sh", "-c", script, stop=SIGKILL)
     (t.dir / "pipe").unlink()
-    done = t.berm("run", "--timeout", "1s", "--", "sh", "-c", script)
+    done = t.berm("run", "--timeout", f"{SLOWNESS}s", "--", "sh", "-c", script)
     t.equal(done.status, 124, done.err)
     report = record_of(t)["report"]
     t.true(report["duration_ms"] < 3000 * SLOWNESS, report["duration_ms"])
@@ -107,7 +107,7 @@ def _(t):
                          stderr=subprocess.DEVNULL)
     child.stdout.readline()
     child.terminate()
-    t.equal(child.wait(20), -SIGTERM)
+    t.equal(child.wait(20 * SLOWNESS), -SIGTERM)
     t.equal(record_of(t)["report"]["termination"]["requested_signals"][-1:], ["SIGKILL"])
     found = left_over(t, *berm("--timeout", "200ms", "--grace-ms", 60000), "sleep", "100")
     t.equal(found["status"], 124)

@@ -179,7 +179,7 @@ def unread(fd):
 
 @case("a reader that does not read: time limit, signal and end still work")
 def _(t):
-    for options, stop, status in ((("--timeout", "700ms"), None, 124),
+    for options, stop, status in ((("--timeout", f"{0.7 * SLOWNESS}s"), None, 124),
                                   ((), signal.SIGTERM, -signal.SIGTERM)):
         ours, theirs = os.pipe()
         child = t.start_berm("run", "--grace-ms", 50, *options, "--report", "r.json", "--", "yes",
@@ -204,7 +204,7 @@ def _(t):
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     t.wait_until(lambda: not list(Path(f"/proc/{child.pid}/task/{child.pid}").joinpath("children")
                                   .read_text().split()), "the payload to end")
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=20 * SLOWNESS)
     t.equal((len(out), child.returncode), (300_000, 0), err)
 
 
@@ -238,7 +238,7 @@ def _(t):
     with open("/dev/full", "wb") as full:
         child = t.start_berm("run", "--report", "r.json", "--", "yes", stdout=full,
                              stderr=subprocess.PIPE)
-        _, err = child.communicate(timeout=20)
+        _, err = child.communicate(timeout=20 * SLOWNESS)
     t.true(child.returncode not in (0, None), "no success")
     stream = record_of(t)["output"]["stdout"]
     t.equal(stream["pass_error"], "ENOSPC")
@@ -251,7 +251,7 @@ def _(t):
     with open("/dev/full", "wb") as full:
         child = t.start_berm("run", "--report", "r.json", "--", "echo", "hi", stdout=full,
                              stderr=subprocess.PIPE)
-        _, err = child.communicate(timeout=20)
+        _, err = child.communicate(timeout=20 * SLOWNESS)
     stream = record_of(t)["output"]["stdout"]
     t.equal((stream["bytes"], stream["passed_bytes"], stream["pass_error"]), (3, 0, "ENOSPC"))
     t.contains(err, b"ENOSPC")
@@ -265,7 +265,7 @@ def _(t):
 def _(t):
     with open("/dev/full", "wb") as full:
         child = t.start_berm("run", "--json", "--", "true", stdout=full, stderr=subprocess.PIPE)
-        _, err = child.communicate(timeout=20)
+        _, err = child.communicate(timeout=20 * SLOWNESS)
     t.equal(child.returncode, 125, err)
     t.contains(err, b"ENOSPC")
     t.equal(record_of(t)["report"]["outcome"], "success", "the record in the state folder stands")

@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 from duel import ATTACK, ROUNDS, record_of, report_of, under_berm  # noqa: E402
-from tap import berm_path, case, main  # noqa: E402
+from tap import SLOWNESS, berm_path, case, main  # noqa: E402
 
 NOBODY = 65534
 
@@ -253,7 +253,7 @@ def _(t):
         path = t.dir / f"r{number}.json"
         both = [t.start_berm("run", "--report", path, "--", "sh", "-c", "exit 0",
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
-        ended = [(child.communicate(timeout=30)[1], child.returncode) for child in both]
+        ended = [(child.communicate(timeout=30 * SLOWNESS)[1], child.returncode) for child in both]
         report = report_of(path)
         statuses = sorted(status for _, status in ended)
         t.true(statuses in ([0, 0], [0, 125]), f"{ended}")

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 from duel import (ATTACK, LEFT_OVER, ROUNDS, careless, duel, left_over, record_of,  # noqa: E402
                   report_of, under_berm)
-from tap import Skipped, berm_path, case, main  # noqa: E402
+from tap import SLOWNESS, Skipped, berm_path, case, main  # noqa: E402
 
 FEW = 3
 
@@ -154,7 +154,8 @@ def _(t):
     t.contains(child.stdout.readline(), b"ready")
     (berm,) = children_of(child.pid)
     os.kill(berm, SIGTERM)  # the child of our own child, which waits for it: still its number
-    t.equal(child.wait(30), 128 + SIGTERM, "pid 1 cannot die of a signal: its status says it")
+    t.equal(child.wait(30 * SLOWNESS), 128 + SIGTERM,
+            "pid 1 cannot die of a signal: its status says it")
     t.equal(report_of(t.dir / "two.json")["outcome"], "interrupted")
 
 
@@ -171,7 +172,7 @@ def _(t):
     (stranger,) = set(children_of(berm)) - {payload}
     t.true(stranger, "an orphan has become berm's child")
     (t.dir / "gate").write_text("\n")
-    child.wait(30)
+    child.wait(30 * SLOWNESS)
     report = report_of(t.dir / "r.json")
     t.equal((report["outcome"], report["termination"]["reason"]),
             ("internal_error", "cleanup_incomplete"))
@@ -274,7 +275,7 @@ def _(t):
                          stderr=subprocess.PIPE)
     payload = int(child.stdout.readline().split()[1])
     os.kill(payload, SIGKILL)  # it lives until now: nobody else ends it
-    _, said = child.communicate(timeout=30)
+    _, said = child.communicate(timeout=30 * SLOWNESS)
     t.equal(child.returncode, 128 + SIGKILL)
     t.contains(said, b"KILLED by SIGKILL")
     report = record_of(t)["report"]
@@ -292,7 +293,7 @@ def _(t):
         stderr=subprocess.DEVNULL)))
     thread.start()
     thread.join()
-    out, _ = started[0].communicate(b"still here", timeout=30)
+    out, _ = started[0].communicate(b"still here", timeout=30 * SLOWNESS)
     t.equal((out, started[0].returncode), (b"still here", 0))
 
 

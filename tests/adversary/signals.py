@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 from duel import ATTACK, record_of, under_berm  # noqa: E402
-from tap import berm_path, case, main  # noqa: E402
+from tap import SLOWNESS, berm_path, case, main  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 CTRL_C = b"\x03"
@@ -73,7 +73,7 @@ def _(t):
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     t.equal(child.stdout.readline(), b"told\n")  # the command has exited, its daemon has its SIGTERM
     child.send_signal(SIGINT)
-    child.communicate(timeout=30)
+    child.communicate(timeout=30 * SLOWNESS)
     t.equal(child.returncode, -SIGINT)
     t.started.remove(child)
     record = record_of(t)
@@ -89,7 +89,7 @@ def _(t):
     t.wait_until(lambda: state_of(payload) == "-", "the command to have ended")
     t.true(state_of(child.pid) in "SR", "berm waits for the reader")
     child.send_signal(SIGINT)
-    t.equal(child.wait(20), -SIGINT)
+    t.equal(child.wait(20 * SLOWNESS), -SIGINT)
     record = record_of(t)
     t.equal((record["report"]["outcome"], record["exit"]["code"], record["exit"]["signal"]),
             ("success", 128 + SIGINT, "SIGINT"))
@@ -130,7 +130,7 @@ def _(t):
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=ignore)
     t.equal(child.stdout.readline(), b"ready\n")
     child.send_signal(SIGHUP)
-    out, err = child.communicate(b"still here\n", timeout=30)
+    out, err = child.communicate(b"still here\n", timeout=30 * SLOWNESS)
     t.equal((out, child.returncode), (b"still here\n", 0), err)
     done = t.run("nohup", berm_path(), "run", "--", "echo", "hi")
     t.equal((done.out, done.status), (b"hi\n", 0), str(done))
@@ -153,7 +153,7 @@ def _(t):
     t.run("sleep", "2")  # real time is what this is about
     t.true(state_of(payload) not in "-Z", "nobody looks after it meanwhile")
     child.send_signal(SIGCONT)
-    _, err = child.communicate(timeout=30)
+    _, err = child.communicate(timeout=30 * SLOWNESS)
     t.equal(child.returncode, 124, err)
     t.equal(state_of(payload), "-")
     report = record_of(t)["report"]
@@ -176,7 +176,7 @@ def _(t):
         os.kill(payload, SIGTERM)
         t.wait_until(lambda: state_of(payload) == "Z", "the payload to end")
         child.send_signal(SIGCONT)
-        _, err = child.communicate(timeout=30)
+        _, err = child.communicate(timeout=30 * SLOWNESS)
         t.equal(child.returncode, -SIGTERM, err)
         report = record_of(t)["report"]
         t.equal((report["outcome"], report["termination"]["limit"]), ("interrupted", "signal"))
@@ -204,7 +204,10 @@ def _(t):
     berm.send_signal(SIGCONT)
     t.wait_until(lambda: state_of(payload) in "SR", "the payload to go on")
     os.kill(payload, signal.SIGUSR1)
-    t.equal(berm.wait(20), 3)
+    t.equal(berm.wait(20 * SLOWNESS), 3)
+
+
+LIVE_LINE = rb"\r\x1b\[Kberm: \d+\."
 
 
 @case("Ctrl-Z leaves no live line behind: the shell's prompt is alone on its line")
@@ -212,7 +215,7 @@ def _(t):
     script = (f"set -m; {shlex.quote(berm_path())} run --sample-ms 50 -- sleep 100; "
               "echo stopped with $?; kill -INT %1; fg")
     terminal = Terminal(t, "bash", "--norc", "-c", script)
-    terminal.wait_for(rb"\r\x1b\[Kberm: 1\.")
+    terminal.wait_for(LIVE_LINE)
     terminal.press(CTRL_Z)
     terminal.wait_for(rb"stopped with 147")
     terminal.finish()
@@ -221,11 +224,14 @@ def _(t):
 
 @case("a terminal is left as it was found, with a live line and after Ctrl-C")
 def _(t):
+    os.mkfifo(t.dir / "go")
     for keys, code in ((b"", 0), (CTRL_C, -SIGINT)):
         terminal = Terminal(t, berm_path(), "run", "--sample-ms", 50, "--", "sh", "-c",
-                            "echo one; sleep 1.6; echo two")
-        terminal.wait_for(rb"\r\x1b\[Kberm: 1\.")
+                            f"echo one; read go <{t.dir}/go; echo two")
+        terminal.wait_for(LIVE_LINE)
         terminal.press(keys)
+        if not keys:
+            (t.dir / "go").write_text("on\n")
         terminal.wait_for(rb"berm: run ")
         t.equal(terminal.settings(), terminal.before, "termios")
         terminal.finish()

@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 from duel import ATTACK, record_of, report_of  # noqa: E402
-from tap import berm_path, case, main  # noqa: E402
+from tap import SLOWNESS, berm_path, case, main  # noqa: E402
 
 NOBODY = 65534
 
@@ -87,7 +87,7 @@ def survive(t, berm, report, *command, stop=False):
         kept.watch(pid)
         if stop:
             child.terminate()
-        _, said = child.communicate(timeout=30)
+        _, said = child.communicate(timeout=30 * SLOWNESS)
         lives = Path(f"/proc/{pid}/stat").exists()
         status = Path(f"/proc/{pid}/status").read_text() if lives else ""
         kept.end()

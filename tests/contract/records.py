@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent / "lib"))
-from tap import berm_path, case, main  # noqa: E402
+from tap import SLOWNESS, berm_path, case, main  # noqa: E402
 from validate_report import faults_of  # noqa: E402
 
 SH = ["sh", "-c"]
@@ -91,7 +91,7 @@ def _(t):
                              stderr=subprocess.DEVNULL)
         child.stdout.readline()
         child.send_signal(number)
-        t.equal(child.wait(20), -number)
+        t.equal(child.wait(20 * SLOWNESS), -number)
         record, report = records_of(t, number)
         t.equal((faults_of(report), report["outcome"], record["exit"]["signal"]),
                 ([], "interrupted", number.name))
@@ -103,7 +103,7 @@ def _(t):
         t.equal(faults_of(json.loads((t.dir / "report.json").read_text())), [], "in progress")
         t.run("sleep", wait / 1000)
         child.terminate()
-        _, said = child.communicate(timeout=20)
+        _, said = child.communicate(timeout=20 * SLOWNESS)
         report = json.loads((t.dir / "report.json").read_text())
         t.equal((child.returncode, faults_of(report), report["termination"]["reason"]),
                 (-signal.SIGTERM, [], "interrupted"), said)

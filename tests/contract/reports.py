@@ -13,7 +13,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from tap import berm_path, case, main
+from tap import SLOWNESS, berm_path, case, main
 from validate_report import faults_of
 
 
@@ -65,7 +65,7 @@ def _(t):
     (record,) = records(t).values()
     t.equal((record["in_progress"], record["controller"]["pid"]), (True, child.pid))
     (t.dir / "go").touch()
-    t.equal(child.wait(20), 0)
+    t.equal(child.wait(20 * SLOWNESS), 0)
     t.equal(report_in(t)["outcome"], "success")
     t.equal([p.name for p in t.dir.iterdir() if "r.json" in p.name or p.name.startswith(".")],
             ["r.json"])
@@ -75,7 +75,7 @@ def _(t):
 def _(t):
     child = started(t, "--report", "r.json")
     child.send_signal(signal.SIGKILL)
-    child.wait(20)
+    child.wait(20 * SLOWNESS)
     t.equal(report_in(t)["error"]["code"], "LAMINA_SAFE_RUN_IN_PROGRESS")
     (t.dir / "go").touch()
     (t.dir / "runs").unlink()
@@ -93,7 +93,7 @@ def _(t):
     t.equal(second.status, 0, second)
     mine = report_in(t)["run_id"]
     (t.dir / "go").touch()
-    t.equal(first.wait(20), 125)
+    t.equal(first.wait(20 * SLOWNESS), 125)
     t.equal((report_in(t)["run_id"], report_in(t)["outcome"]), (mine, "success"))
     report = fallback_of(t, before, first_id)
     t.equal((report["run_id"], report["termination"]["reason"]), (first_id, "report_write_failed"))
@@ -108,7 +108,7 @@ def _(t):
     (run_id,) = records(t)
     shutil.rmtree(t.dir / "out")
     (t.dir / "go").touch()
-    t.equal(child.wait(20), 125)
+    t.equal(child.wait(20 * SLOWNESS), 125)
     report = fallback_of(t, before, run_id)
     t.equal((report["outcome"], report["error"]["code"]),
             ("internal_error", "LAMINA_SAFE_REPORT_WRITE_FAILED"))

@@ -58,7 +58,7 @@ def drive(t, fault=None, log=None):
             break
         rest += os.read(child.stdout.fileno(), 4096)
         words = rest.decode(errors="replace").splitlines()
-    output = child.communicate(b"kill\nhang-up\n", timeout=30)[1]
+    output = child.communicate(b"kill\nhang-up\n", timeout=30 * SLOWNESS)[1]
     t.started.remove(child)
     return words, output.decode(errors="replace")
 

@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "contract"))
 from scenarios import SCENARIOS, prepare
-from tap import berm_path, case, children, main
+from tap import SLOWNESS, berm_path, case, children, main
 from validate_report import faults_of
 
 LAUNCHER_CALLS = 450  # more than it makes
@@ -46,7 +46,7 @@ def one_run(t, number, arguments, fault=None, log=None):
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE, pass_fds=[log] if log is not None else [])
     try:
-        err = child.communicate(timeout=60)[1]
+        err = child.communicate(timeout=60 * SLOWNESS)[1]
     except subprocess.TimeoutExpired:
         child.kill()
         raise AssertionError(f"{fault}: berm did not end in 60 s") from None
