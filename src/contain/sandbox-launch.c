@@ -25,7 +25,7 @@ static uint32_t put_all(struct buf *text, char *const *strings, uint32_t *ret_co
     return offset;
 }
 
-static void put_items(const struct sandbox *sandbox, struct buf *items, struct buf *text)
+void sandbox_render_items(const struct sandbox *sandbox, struct buf *items, struct buf *text)
 {
     for (size_t i = 0; i < sandbox->rule_count; i++) {
         const struct sandbox_rule *rule = &sandbox->rules[i];
@@ -61,7 +61,7 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
     with_buf text = buf_new(LAUNCH_TEXT_MAX);
     with_buf items = buf_new(LAUNCH_ITEMS_MAX * sizeof(struct launch_item));
     (void)put(&text, "");
-    put_items(sandbox, &items, &text);
+    sandbox_render_items(sandbox, &items, &text);
     struct launch_plan plan = {
         .magic = LAUNCH_MAGIC,
         .item_count = (uint32_t)sandbox->rule_count,

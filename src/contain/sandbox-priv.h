@@ -9,6 +9,7 @@
  *   sandbox-bwrap.c      mounts → bubblewrap's arguments
  *   sandbox-launch.c     rules → the launcher's plan
  *   sandbox-verify.c     what the kernel says of it → levels
+ *   sandbox-mounts.c     its part about the mounts
  *   sandbox-json.c       what a person reads
  */
 #pragma once
@@ -150,7 +151,14 @@ bool sockets_is_control_variable(const char *name);
 
 /* sandbox-bwrap.c, sandbox-launch.c: the rendered text, to be put into a sealed memfd. */
 void sandbox_render_arguments(const struct sandbox *sandbox, struct buf *out);
+void sandbox_render_items(const struct sandbox *sandbox, struct buf *items, struct buf *text);
 int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct err *err) must_check;
+
+/* sandbox-mounts.c: text of mountinfo; private_device is "major:minor" of the private file system. */
+int sandbox_check_mounts(const struct sandbox *sandbox, const char *text,
+                         const char *private_device, struct err *err) must_check;
+/* sandbox-verify.c: ERR_UNAVAILABLE with both texts; returns -1. */
+int sandbox_not_as_planned(struct err *err, const char *what, const char *seen);
 
 #define SANDBOX_PRIVATE "/run/berm"
 #define SANDBOX_HOME    "/tmp/home"

@@ -17,7 +17,7 @@
 
 enum { STATUS_MAX = 16384, MOUNTS_MAX = 4 << 20 };
 
-static int not_as_planned(struct err *err, const char *what, const char *seen)
+int sandbox_not_as_planned(struct err *err, const char *what, const char *seen)
 {
     return err_set(err, ERR_UNAVAILABLE, "the sandbox is not as planned: %s (%s)", what, seen);
 }
@@ -75,7 +75,7 @@ static int check_ids(const struct sandbox *sandbox, const char *text, struct err
         char *end = NULL;
         unsigned long uid = strtoul(rest, &end, 10);
         if (end == rest || uid != wanted || uid == 0) {
-            return not_as_planned(err, "its user is another", value);
+            return sandbox_not_as_planned(err, "its user is another", value);
         }
         rest = end;
     }
@@ -90,7 +90,7 @@ static int check_pid_inside(const char *text, const char *wanted, struct err *er
     const char *last = strrchr(value, '\t');
     return last && strcmp(last + 1, wanted) == 0
                ? 0
-               : not_as_planned(err, "its pid namespace is another", value);
+               : sandbox_not_as_planned(err, "its pid namespace is another", value);
 }
 
 static int check_status(const struct sandbox *sandbox, int proc_fd, const char *inside,
@@ -105,7 +105,8 @@ static int check_status(const struct sandbox *sandbox, int proc_fd, const char *
         char value[128];
         line_of(text, status_lines[i].key, value, sizeof value);
         if (strcmp(value, status_lines[i].value) != 0) {
-            return not_as_planned(err, status_lines[i].what, value[0] ? value : "no such line");
+            return sandbox_not_as_planned(err, status_lines[i].what,
+                                          value[0] ? value : "no such line");
         }
     }
     return check_ids(sandbox, text, err) < 0 ? -1 : check_pid_inside(text, inside, err);
@@ -131,8 +132,8 @@ static int check_namespaces(const struct sandbox *sandbox, int proc_fd, struct e
         bool shared = strcmp(inside, own) == 0;
         bool wanted = sandbox->host_network && strcmp(names[i], "net") == 0;
         if (shared != wanted) {
-            return not_as_planned(err, shared ? "a namespace is shared" : "a namespace is not",
-                                  inside);
+            return sandbox_not_as_planned(
+                err, shared ? "a namespace is shared" : "a namespace is not", inside);
         }
     }
     return 0;
@@ -140,109 +141,13 @@ static int check_namespaces(const struct sandbox *sandbox, int proc_fd, struct e
 
 /* --- mounts ------------------------------------------------------------------------------------- */
 
-struct mount_line {
-    char device[24];
-    char root[512];
-    char path[4096];
-    char options[512];
-    char type[64];
-};
-
-/* Blanks, tabs, newlines and backslashes are written as three octal digits. */
-static void unescape(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from; from++) {
-        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3') {
-            char digits[4] = {from[1], from[2], from[2] ? from[3] : '\0', '\0'};
-            *to++ = (char)strtol(digits, NULL, 8);
-            from += 3;
-        } else {
-            *to++ = *from;
-        }
-    }
-    *to = '\0';
-}
-
-static bool parse_mount(const char *line, struct mount_line *entry)
-{
-    if (sscanf(line, "%*d %*d %23s %511s %4095s %511s", entry->device, entry->root, entry->path,
-               entry->options) != 4) {
-        return false;
-    }
-    const char *dash = strstr(line, " - ");
-    if (!dash || sscanf(dash, " - %63s", entry->type) != 1) {
-        return false;
-    }
-    unescape(entry->path);
-    return true;
-}
-
-static bool may_be_written(const struct sandbox *sandbox, const struct mount_line *entry,
-                           const char *private_device)
-{
-    static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full",   "/dev/random",
-                                          "/dev/urandom", "/dev/tty",  "/dev/console"};
-    static const char *const types[] = {"proc", "devpts"};
-    if (strcmp(entry->device, private_device) == 0) {
-        return true;
-    }
-    for (size_t i = 0; i < countof(types); i++) {
-        if (strcmp(entry->type, types[i]) == 0) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < countof(devices); i++) {
-        if (strcmp(entry->path, devices[i]) == 0) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < sandbox->root_count; i++) {
-        if (path_is_beneath(entry->path, sandbox->roots[i].path)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A mount that a later one stands over cannot be reached. */
-static bool is_covered(const char *rest, const char *path)
-{
-    struct mount_line later;
-    for (const char *line = rest; *line;
-         line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
-        if (parse_mount(line, &later) && strcmp(later.path, "/") != 0 &&
-            path_is_beneath(path, later.path)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int check_mounts(const struct sandbox *sandbox, int proc_fd, const char *private_device,
                         struct err *err)
 {
     with_buf text = buf_new(MOUNTS_MAX);
-    if (read_all(proc_fd, "mountinfo", MOUNTS_MAX, &text, err) < 0) {
-        return -1;
-    }
-    bool root_seen = false;
-    for (const char *line = buf_string(&text); *line;) {
-        struct mount_line entry;
-        const char *rest = line + strcspn(line, "\n");
-        rest += *rest == '\n';
-        if (!parse_mount(line, &entry)) {
-            return not_as_planned(err, "a mount cannot be read", "mountinfo");
-        }
-        bool writable = strncmp(entry.options, "rw", 2) == 0;
-        if (writable && !may_be_written(sandbox, &entry, private_device) &&
-            !is_covered(rest, entry.path)) {
-            return not_as_planned(err, "a mount can be written", entry.path);
-        }
-        root_seen = root_seen || strcmp(entry.path, "/") == 0;
-        line = rest;
-    }
-    return root_seen ? 0 : not_as_planned(err, "it has no root", "mountinfo");
+    return read_all(proc_fd, "mountinfo", MOUNTS_MAX, &text, err) < 0
+               ? -1
+               : sandbox_check_mounts(sandbox, buf_string(&text), private_device, err);
 }
 
 /* --- quota -------------------------------------------------------------------------------------- */
@@ -269,7 +174,7 @@ static int check_private(struct sandbox *sandbox, int proc_fd, char device[24], 
                      bytes < sandbox->private_bytes + page &&
                      (int64_t)facts.f_files == sandbox->private_inodes;
         if (!right || (i > 0 && strcmp(name, device) != 0)) {
-            return not_as_planned(err, "a private folder has not its quota", places[i] + 4);
+            return sandbox_not_as_planned(err, "a private folder has not its quota", places[i] + 4);
         }
         if (i == 0) {
             memcpy(device, name, sizeof name);

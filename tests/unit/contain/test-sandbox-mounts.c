@@ -1,0 +1,75 @@
+#include "sandbox-test.h"
+
+#define ROOT    "1 0 254:0 / / ro,nosuid - ext4 /dev/vda rw\n"
+#define PRIVATE "9 1 0:50 /tmp /tmp rw,nosuid,nodev - tmpfs berm rw,size=1024k\n"
+
+static struct sandbox plan_with_a_root(void)
+{
+    struct sandbox sandbox = {.root_count = 1};
+    sandbox.roots[0].path = (char *)(uintptr_t) "/home/u/a b";
+    return sandbox;
+}
+
+static int check(const char *text, struct err *err)
+{
+    const struct sandbox sandbox = plan_with_a_root();
+    *err = (struct err){0};
+    return sandbox_check_mounts(&sandbox, text, "0:50", err);
+}
+
+/* SB-7, CT-2: nothing can be written but what the plan opens. */
+static void what_the_plan_opens_may_be_written(void **state)
+{
+    static const char *const good[] = {
+        ROOT PRIVATE,
+        ROOT "2 1 0:22 / /proc rw,nosuid - proc proc rw\n",
+        ROOT "2 1 0:22 / /dev/pts rw,nosuid - devpts devpts rw\n",
+        ROOT "2 1 0:5 /null /dev/null rw,nosuid - devtmpfs devtmpfs rw\n",
+        ROOT "2 1 254:0 /home/u/a\\040b /home/u/a\\040b rw - ext4 /dev/vda rw\n",
+        ROOT "2 1 254:0 /x /home/u/a\\040b/below rw - ext4 /dev/vda rw\n",
+        /* Covered by a later one: out of reach. */
+        ROOT "2 1 0:60 / /run/user/1 rw - fuse x rw\n3 1 0:61 / /run ro - tmpfs x rw\n",
+    };
+    struct err err;
+    for (size_t i = 0; i < countof(good); i++) {
+        if (check(good[i], &err) < 0) {
+            fail_msg("%s: %s", good[i], err.msg);
+        }
+    }
+}
+
+static void anything_else_is_a_refusal_that_names_it(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *words;
+    } bad[] = {
+        {"1 0 254:0 / / rw - ext4 /dev/vda rw\n", "written (/)"},
+        {ROOT "2 1 0:61 / /dev/shm rw - tmpfs tmpfs rw\n", "written (/dev/shm)"},
+        {ROOT "2 1 0:61 / /home/u/a rw - ext4 x rw\n", "written (/home/u/a)"},
+        {ROOT "2 1 0:61 / /home/u/a\\040bc rw - ext4 x rw\n", "written (/home/u/a bc)"},
+        /* An earlier one at a folder above does not cover it. */
+        {ROOT "2 1 0:61 / /run ro - tmpfs x rw\n3 2 0:60 / /run/user/1 rw - fuse x rw\n",
+         "written (/run/user/1)"},
+        {ROOT "nonsense\n", "cannot be read"},
+        {ROOT "2 1 0:61 / /x rw ext4 x rw\n", "cannot be read"},
+        {"", "no root"},
+    };
+    struct err err;
+    for (size_t i = 0; i < countof(bad); i++) {
+        assert_int_equal(check(bad[i].text, &err), -1);
+        assert_int_equal(err.code, ERR_UNAVAILABLE);
+        if (!strstr(err.msg, bad[i].words)) {
+            fail_msg("%s: %s", bad[i].text, err.msg);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_plan_opens_may_be_written),
+        cmocka_unit_test(anything_else_is_a_refusal_that_names_it),
+    };
+    return cmocka_run_group_tests_name("contain/sandbox-mounts", tests, NULL, NULL);
+}
