@@ -93,17 +93,6 @@ static void the_environment_leads_nowhere(void **state)
     trial_done(&trial);
 }
 
-/* A run that starts in the home folder would show all of it, also where that lies beneath /tmp. */
-static void a_home_is_no_project(void **state)
-{
-    struct place *place = *state;
-    with_string home = memory_format("HOME=%s", place->path);
-    struct trial trial = {.request = {.environment = WORDS(home), .inherited = WORDS(home)}};
-    trial_plan(&trial, place);
-    assert_true(was_refused(&trial.checks, CHECK_CWD, "is hidden"));
-    trial_done(&trial);
-}
-
 static void a_home_that_is_open_stays_home(void **state)
 {
     struct place *place = *state;
@@ -170,7 +159,6 @@ int main(void)
         IN_PLACE(the_project_is_the_whole_of_it),
         IN_PLACE(folders_come_before_what_lies_in_them),
         IN_PLACE(the_environment_leads_nowhere),
-        IN_PLACE(a_home_is_no_project),
         IN_PLACE(a_home_that_is_open_stays_home),
         IN_PLACE(a_home_is_never_the_project),
         IN_PLACE(root_is_nobody_to_be),
