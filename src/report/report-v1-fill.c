@@ -147,6 +147,8 @@ static struct object_list make_samples(const struct supervise_ending *ending)
             .elapsed_ms = number_not_below_zero(ending->samples[i].elapsed_ms),
             .aggregate_rss_bytes = number_not_below_zero(ending->samples[i].rss_bytes),
             .pids = number_not_below_zero(ending->samples[i].tasks),
+            .temporary_bytes = number_not_below_zero(ending->samples[i].temporary_bytes),
+            .temporary_inodes = number_not_below_zero(ending->samples[i].temporary_files),
         };
     }
     if (count == 0 && ending->tree_empty) {
@@ -162,12 +164,16 @@ static struct report_peaks make_peaks(const struct supervise_ending *ending,
         .aggregate_rss_bytes = number_not_below_zero(
             number_most(ending->seen[LIMIT_MEMORY], ending->largest_rss_bytes)),
         .pids = number_not_below_zero(ending->seen[LIMIT_PIDS]),
+        .temporary_bytes = number_not_below_zero(ending->seen[LIMIT_TEMPORARY]),
+        .temporary_inodes = number_not_below_zero(ending->seen[LIMIT_TEMPORARY_FILES]),
     };
     const struct report_sample *samples = list->objects;
     for (size_t i = 0; i < list->count; i++) {
         peaks.aggregate_rss_bytes =
             number_most(peaks.aggregate_rss_bytes, samples[i].aggregate_rss_bytes);
         peaks.pids = number_most(peaks.pids, samples[i].pids);
+        peaks.temporary_bytes = number_most(peaks.temporary_bytes, samples[i].temporary_bytes);
+        peaks.temporary_inodes = number_most(peaks.temporary_inodes, samples[i].temporary_inodes);
     }
     return peaks;
 }

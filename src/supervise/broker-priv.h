@@ -95,7 +95,8 @@ void terminate_again(struct broker *broker); /* and whoever has come since, in e
 
 /* observe.c */
 void observe_look(struct broker *broker);    /* sample now, plan the next look */
-void observe_private(struct broker *broker); /* only the private file system, and its limits */
+/* Only the private file system: its peaks, and when the payload failed its limits. */
+void observe_private(struct broker *broker, bool failed);
 
 /* loop.c */
 int loop_watch(struct broker *broker, struct err *err) must_check;

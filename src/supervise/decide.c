@@ -221,9 +221,8 @@ static void settle_exit(struct broker *broker, int exit_code, int exit_signal)
 void decide_payload_ended(struct broker *broker, int exit_code, int exit_signal, bool left)
 {
     broker->ending->exited_ns = broker_now(broker);
-    if (exit_code != 0 || exit_signal != 0) {
-        observe_private(broker); /* it may have failed for want of space between two looks */
-    }
+    /* Between two looks it may have failed for want of space. */
+    observe_private(broker, exit_code != 0 || exit_signal != 0);
     settle_exit(broker, exit_code, exit_signal);
     if (left) {
         feed(broker, EVENT_LEADER_GONE);

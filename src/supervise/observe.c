@@ -143,7 +143,7 @@ static void read_private(struct look *look)
     }
 }
 
-void observe_private(struct broker *broker)
+void observe_private(struct broker *broker, bool failed)
 {
     struct look look = {.broker = broker};
     memset(look.seen, -1, sizeof look.seen);
@@ -152,7 +152,9 @@ void observe_private(struct broker *broker)
     look.seen[LIMIT_TEMPORARY_FILES] = look.temporary.inodes;
     peak_raise(&broker->ending->seen[LIMIT_TEMPORARY], look.temporary.bytes);
     peak_raise(&broker->ending->seen[LIMIT_TEMPORARY_FILES], look.temporary.inodes);
-    check_limits(broker, &look);
+    if (failed) {
+        check_limits(broker, &look);
+    }
 }
 
 void observe_look(struct broker *broker)
@@ -174,7 +176,9 @@ void observe_look(struct broker *broker)
     add_sample(ending, &(struct supervise_sample){.elapsed_ms = now_ms,
                                                   .rss_bytes = look.sums.rss_bytes,
                                                   .tasks = look.sums.tasks,
-                                                  .processes = look.sums.processes});
+                                                  .processes = look.sums.processes,
+                                                  .temporary_bytes = look.temporary.bytes,
+                                                  .temporary_files = look.temporary.inodes});
     peak_raise(&ending->peak_processes, look.sums.processes);
     if (calm) {
         check_limits(broker, &look);

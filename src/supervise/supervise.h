@@ -104,6 +104,8 @@ struct supervise_sample {
     int64_t rss_bytes;  /* sum over the tree; pages shared between processes count for each */
     int64_t tasks;
     int64_t processes;
+    int64_t temporary_bytes; /* in the private file system of a sandbox; -1: none, or not known */
+    int64_t temporary_files;
 };
 
 /* Fields of a descendant that could not be read, by bit. */

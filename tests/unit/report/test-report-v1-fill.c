@@ -139,7 +139,10 @@ static void samples_and_peaks(void **state)
     facts.checks = &checks;
     facts.ending = ending;
     ending->sample_count = 2;
-    ending->samples[1] = (struct supervise_sample){20, 9000, 8, 2}; /* above the peaks it claims */
+    ending->samples[0].temporary_bytes = -1; /* not known */
+    ending->samples[1] = (struct supervise_sample){20, 9000, 8, 2, 4096, 3}; /* above its peaks */
+    ending->seen[LIMIT_TEMPORARY] = 8192;
+    ending->seen[LIMIT_TEMPORARY_FILES] = 2;
     with_json report = report_of(&facts);
     assert_int_equal(json_array_size(at(report, "samples")), 2);
     int_is(report, "samples.0.elapsed_ms", 10);
@@ -148,6 +151,11 @@ static void samples_and_peaks(void **state)
     int_is(report, "samples.1.cgroup_memory_bytes", 0);
     int_is(report, "peaks.aggregate_rss_bytes", 9000);
     int_is(report, "peaks.pids", 8);
+    int_is(report, "samples.0.temporary_bytes", 0);
+    int_is(report, "samples.1.temporary_bytes", 4096);
+    int_is(report, "samples.1.temporary_inodes", 3);
+    int_is(report, "peaks.temporary_bytes", 8192);
+    int_is(report, "peaks.temporary_inodes", 3);
     ending->largest_rss_bytes = 10000;
     with_json other = report_of(&facts);
     int_is(other, "peaks.aggregate_rss_bytes", 10000);
