@@ -114,7 +114,7 @@ int user_find(struct span passwd, const char *name, struct user *ret_user, struc
         }
     } else if (!look_up(passwd, name, &user)) {
         bool is_number = text_parse_number(span_of_string(name), id_max, &number);
-        return err_set(err, ERR_NOT_FOUND, "no account '%s' is in /etc/passwd: %s", name,
+        return err_set(err, ERR_NOT_FOUND, "/etc/passwd has no account '%s'; %s", name,
                        is_number ? "say UID:GID, so that its group is known"
                                  : "if a directory service has it, say UID:GID");
     }
