@@ -36,7 +36,7 @@ static inline struct supervise_ending *make_ending(void)
     ending->peak_processes = 2;
     ending->sample_total = 1;
     ending->sample_count = 1;
-    ending->samples[0] = (struct supervise_sample){10, 4000, 3, 2};
+    ending->samples[0] = (struct supervise_sample){10, 4000, 3, 2, -1, -1};
     ending->tree_empty = claim_tree_empty();
     return ending;
 }

@@ -139,7 +139,6 @@ static void samples_and_peaks(void **state)
     facts.checks = &checks;
     facts.ending = ending;
     ending->sample_count = 2;
-    ending->samples[0].temporary_bytes = -1; /* not known */
     ending->samples[1] = (struct supervise_sample){20, 9000, 8, 2, 4096, 3}; /* above its peaks */
     ending->seen[LIMIT_TEMPORARY] = 8192;
     ending->seen[LIMIT_TEMPORARY_FILES] = 2;
