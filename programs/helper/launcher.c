@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "confine.h"
 #include "event.h"
 #include "fault.h"
@@ -24,7 +25,12 @@ static char *add_text(char *at, const char *end, const char *text)
 
 void launcher_say(const struct launcher *launcher, enum launch_said said, int value, int extra)
 {
-    struct launch_word word = {.said = said, .value = value, .extra = extra};
+    struct launch_word word = {
+        .said = said,
+        .value = value,
+        .extra = extra,
+        .took_ns = said == LAUNCH_READY ? os_clock_real.monotonic_ns() - launcher->began_ns : 0,
+    };
     (void)!os_send(launcher->channel, &word, sizeof word);
 }
 
@@ -154,6 +160,7 @@ int main(void)
 {
     fault_role("launcher");
     static struct launcher launcher = {.channel = LAUNCH_CHANNEL_FD, .file_fd = -1};
+    launcher.began_ns = os_clock_real.monotonic_ns();
     for (size_t i = 0; i < countof(steps); i++) {
         int result = steps[i].run(&launcher);
         if (result < 0) {

@@ -46,6 +46,8 @@ struct launcher {
     int landlock_abi;
     uint32_t facts; /* enum launch_fact */
 
+    int64_t began_ns;
+
     const char *what;  /* of a failure: instead of the step's own words, or NULL */
     const char *where; /* and the path, or NULL */
 };

@@ -153,6 +153,7 @@ struct launch_word {
     int32_t extra;
     int32_t sys; /* a positive errno, or 0 */
     bool left;
+    int64_t took_ns; /* LAUNCH_READY: the launcher's own part of the set-up */
     int64_t user_ns; /* of the children that were reaped (getrusage(2)) */
     int64_t system_ns;
     int64_t largest_rss_bytes;

@@ -58,6 +58,8 @@ struct report_facts {
     int64_t own_ns;      /* duration less the payload's own wall time */
     int64_t places_ns;   /* of it: id, state folder, provisional records; 0: not there yet */
     int64_t prepare_ns;  /* of it: host, limits, environment, binding; likewise */
+    int64_t plan_ns;     /* and of that: the plan of a sandbox */
+    int64_t seal_ns;     /* after that: what it is started with was sealed */
     const struct contain *contain; /* adapter and guarantees; NULL: not chosen yet */
     const struct checks *checks;   /* preflight; NULL: not done yet */
     const json_t *envelope;        /* for preflight.envelope; NULL: not done yet */

@@ -32,12 +32,35 @@ static void fill_controller(struct run_controller *controller)
     controller->boot_id = memory_copy_or_null(owner.boot_id[0] ? owner.boot_id : NULL);
 }
 
+static struct run_sandbox_timing *make_sandbox_timing(const struct report_facts *facts)
+{
+    struct run_sandbox_timing *timing = memory_new(sizeof *timing);
+    const struct supervise_ending *ending = facts->ending;
+    timing->plan_ns = number_not_below_zero(facts->plan_ns);
+    timing->seal_ns = number_not_below_zero(facts->seal_ns);
+    bool ready = ending && ending->sandbox_ready_ns > 0;
+    if (!ready) {
+        return timing;
+    }
+    timing->tool_ns =
+        known_if(true, ending->sandbox_ready_ns - ending->launcher_ns - ending->created_ns);
+    timing->launcher_ns = known_if(true, ending->launcher_ns);
+    timing->verify_ns =
+        known_if(ending->released_ns > 0, ending->released_ns - ending->sandbox_ready_ns);
+    timing->execute_ns =
+        known_if(ending->executed_ns > 0, ending->executed_ns - ending->released_ns);
+    return timing;
+}
+
 static void fill_timing(struct run_timing *timing, const struct report_facts *facts)
 {
     timing->duration_ns = number_not_below_zero(facts->duration_ns);
     timing->own_ns = number_not_below_zero(facts->own_ns);
     timing->places_ns = number_not_below_zero(facts->places_ns);
     timing->prepare_ns = number_not_below_zero(facts->prepare_ns);
+    if (facts->contain && facts->contain->sandbox) {
+        timing->sandbox = make_sandbox_timing(facts);
+    }
     const struct supervise_ending *ending = facts->ending;
     if (!ending) {
         return;

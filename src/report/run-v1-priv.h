@@ -14,6 +14,15 @@ struct run_controller {
     char *boot_id;
 };
 
+struct run_sandbox_timing {
+    int64_t plan_ns;
+    int64_t seal_ns;
+    struct maybe_int tool_ns;
+    struct maybe_int launcher_ns;
+    struct maybe_int verify_ns;
+    struct maybe_int execute_ns;
+};
+
 struct run_timing {
     int64_t duration_ns;
     int64_t own_ns;
@@ -23,6 +32,7 @@ struct run_timing {
     struct maybe_int payload_wall_ns;
     struct maybe_int stop_ns;
     struct maybe_int suspended_ns;
+    struct run_sandbox_timing *sandbox;
 };
 
 struct run_cpu {

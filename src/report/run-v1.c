@@ -20,6 +20,19 @@ static const struct record controller_record =
            .doc = "The three together name one process for good: a provisional record whose "
                   "controller is alive belongs to a run that is going on.");
 
+static const struct record_field sandbox_timing_fields[] = {
+    COUNT(struct run_sandbox_timing, plan_ns, "within `prepare_ns`: what is open and what is closed"),
+    COUNT(struct run_sandbox_timing, seal_ns, "after it: plan, arguments and launcher sealed"),
+    MAYBE_COUNT(struct run_sandbox_timing, tool_ns,
+                "within `setup_ns`: creation of bubblewrap to the first step of the launcher"),
+    MAYBE_COUNT(struct run_sandbox_timing, launcher_ns, "within it: until the launcher was ready"),
+    MAYBE_COUNT(struct run_sandbox_timing, verify_ns, "within it: the kernel was asked, released"),
+    MAYBE_COUNT(struct run_sandbox_timing, execute_ns,
+                "within `payload_wall_ns`: release to the execution of the command"),
+};
+static const struct record sandbox_timing_record =
+    RECORD(struct run_sandbox_timing, "timing_of_sandbox", sandbox_timing_fields);
+
 static const struct record_field timing_fields[] = {
     COUNT(struct run_timing, duration_ns, "the whole run"),
     COUNT(struct run_timing, own_ns, "the whole run less the payload's own wall time"),
@@ -29,6 +42,8 @@ static const struct record_field timing_fields[] = {
     MAYBE_COUNT(struct run_timing, payload_wall_ns, "release to the end of the first process"),
     MAYBE_COUNT(struct run_timing, stop_ns, "from there until nothing was left"),
     MAYBE_COUNT(struct run_timing, suspended_ns, "the machine slept; in none of the others"),
+    FIELD(struct run_timing, sandbox, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC, .later = true,
+          .record = &sandbox_timing_record, .doc = "its part of the others; null without one"),
 };
 static const struct record timing_record = RECORD(struct run_timing, "timing", timing_fields,
                                                   .doc = "Nanoseconds by the monotonic clock.");

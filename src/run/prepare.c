@@ -181,7 +181,9 @@ static void prepare_sandbox(const struct run_request *request, struct preparatio
     if (choose_user(request, &wanted, &preparation->checks) < 0) {
         return;
     }
+    int64_t began_ns = request->clock->monotonic_ns();
     preparation->sandbox = sandbox_plan(&wanted, &preparation->checks);
+    preparation->plan_ns = request->clock->monotonic_ns() - began_ns;
     preparation->contain.sandbox = preparation->sandbox;
 }
 

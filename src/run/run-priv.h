@@ -35,6 +35,7 @@ struct preparation {
     struct run_limits limits;
     const char *state_dir; /* berm's own, which stays closed; NULL: none; borrowed */
     struct sandbox *sandbox;
+    int64_t plan_ns; /* that it took to plan it */
     struct contain contain;
     struct environment environment;
     struct binding *binding;

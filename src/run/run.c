@@ -173,9 +173,13 @@ static void supervise(struct run *run)
         return;
     }
     struct err err = {0};
-    if (preparation->sandbox && sandbox_ready(preparation->sandbox, &err) < 0) {
-        run_fail(run, &err);
-        return;
+    if (preparation->sandbox) {
+        int64_t began_ns = request->clock->monotonic_ns();
+        if (sandbox_ready(preparation->sandbox, &err) < 0) {
+            run_fail(run, &err);
+            return;
+        }
+        run->facts.seal_ns = request->clock->monotonic_ns() - began_ns;
     }
     const struct supervise_request wanted = {
         .binding = preparation->binding,
@@ -241,6 +245,7 @@ static void prepare_and_run(struct run *run)
     preparation->state_dir = state_dir;
     prepare(run->request, preparation);
     preparation->state_dir = NULL;
+    facts->plan_ns = preparation->plan_ns;
     facts->cwd = preparation->cwd_path[0] ? preparation->cwd_path : facts->cwd;
     facts->contain = &preparation->contain;
     facts->checks = &preparation->checks;

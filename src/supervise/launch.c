@@ -48,6 +48,8 @@ static void on_ready(struct broker *broker, const struct launch_word *word)
     if (launch->ready || broker->state != STOP_GATED) {
         return;
     }
+    ending->sandbox_ready_ns = broker_now(broker);
+    ending->launcher_ns = word->took_ns;
     struct member *payload = find_payload(broker);
     if (!payload) {
         fail_with(broker, ERR_UNAVAILABLE, "its processes are not those that were expected", 0);
@@ -90,6 +92,7 @@ static void on_word(struct broker *broker, struct launch_word *word)
         break;
     case LAUNCH_EXECUTED:
         launch->executed = true;
+        broker->ending->executed_ns = broker_now(broker);
         decide_executed(broker);
         break;
     case LAUNCH_NOT_EXECUTED: {

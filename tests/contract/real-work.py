@@ -106,6 +106,11 @@ def work(t, place, *command, options=(), status=0):
     report = record["report"]
     t.equal(report["outcome"], "success" if status == 0 else "command_failed", "outcome")
     t.equal(report["cleanup"]["descendants_remaining"], [], "nothing is left")
+    split = record["timing"]["sandbox"]
+    t.equal(split is not None, place.sandboxed, "a sandbox has its part of the time")
+    if split:
+        t.equal(split["tool_ns"] + split["launcher_ns"] + split["verify_ns"],
+                record["timing"]["setup_ns"], "the parts of the set-up are the whole")
     t.equal(json.loads(place.report.read_text()), report, "the report and the record agree")
     valid = t.berm("validate-report", "--file", place.report)
     t.equal(valid.status, 0, str(valid))

@@ -45,7 +45,7 @@ static void who_and_when(void **state)
     assert_int_equal(json_integer_value(json_object_get(controller, "pid")), getpid());
     is(record, "timing",
        "{\"duration_ns\":600000000,\"own_ns\":100000000,\"payload_wall_ns\":null,\"places_ns\":11,"
-       "\"prepare_ns\":12,\"setup_ns\":null,\"stop_ns\":null,\"suspended_ns\":null}");
+       "\"prepare_ns\":12,\"sandbox\":null,\"setup_ns\":null,\"stop_ns\":null,\"suspended_ns\":null}");
     is(record, "cpu", "null");
     is(record, "memory", "null");
     is(record, "tasks", "null");
@@ -65,7 +65,7 @@ static void where_the_time_went(void **state)
     with_json record = record_of(&facts);
     is(record, "timing",
        "{\"duration_ns\":600000000,\"own_ns\":100000000,\"payload_wall_ns\":500000000,"
-       "\"places_ns\":0,\"prepare_ns\":0,\"setup_ns\":1000000,\"stop_ns\":1000000,"
+       "\"places_ns\":0,\"prepare_ns\":0,\"sandbox\":null,\"setup_ns\":1000000,\"stop_ns\":1000000,"
        "\"suspended_ns\":0}");
     is(record, "cpu", "{\"system_ns\":0,\"user_ns\":7}");
     is(record, "memory",
