@@ -77,7 +77,7 @@ static unused int run_it(const struct place *place, const struct binding *bindin
             if (binding) {
                 execveat(binding_exec_fd(binding), "", binding_argv(binding), environment,
                          AT_EMPTY_PATH);
-            } else {
+            } else if (argv) {
                 execve(argv[0], argv, environment);
             }
         }
