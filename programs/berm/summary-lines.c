@@ -180,6 +180,27 @@ void summary_held(const struct summary *summary)
     summary_end(summary);
 }
 
+/* And what it could hold besides. */
+static void with_sandbox_here(const struct summary *summary)
+{
+    const json_t *could = lookup(summary->record, "report.adapter.with_sandbox");
+    const json_t *enforced = lookup(could, "enforced");
+    if (json_array_size(enforced) == 0) {
+        return; /* why not stands in the envelope, and in the reasons where it was asked for */
+    }
+    summary_begin(summary, "");
+    buf_add_string(summary->out, "with ");
+    summary_add_text(summary, lookup_text(could, "option"));
+    buf_add_char(summary->out, ':');
+    size_t i;
+    json_t *name;
+    json_array_foreach((json_t *)(uintptr_t)enforced, i, name) {
+        buf_add_char(summary->out, ' ');
+        summary_add_text(summary, json_string_value(name));
+    }
+    summary_end(summary);
+}
+
 /* What this host could hold, when nothing was run. */
 void summary_here(const struct summary *summary)
 {
@@ -193,6 +214,7 @@ void summary_here(const struct summary *summary)
     (void)add_level(summary, "limited", true, "; limited: ");
     (void)add_level(summary, "observed", true, "; observed: ");
     summary_end(summary);
+    with_sandbox_here(summary);
 }
 
 /* Builds miss these first, so they are named first. */

@@ -46,6 +46,33 @@ static void add_guarantees(struct buf *out, const json_t *envelope)
     }
 }
 
+/* The same words as a refusal has. */
+static void add_with_sandbox(struct buf *out, const json_t *envelope)
+{
+    buf_add_string(out, "with ");
+    add_text(out, envelope, "adapter.with_sandbox.option");
+    buf_add_char(out, ':');
+    size_t i;
+    json_t *name;
+    const json_t *enforced = lookup(envelope, "adapter.with_sandbox.enforced");
+    json_array_foreach((json_t *)(uintptr_t)enforced, i, name) {
+        buf_add_format(out, " %s", json_string_value(name));
+    }
+    if (json_array_size(enforced) == 0) {
+        buf_add_string(out, " nothing more");
+    }
+    buf_add_char(out, '\n');
+    static const char *const whys[] = {"saw", "remedy"};
+    for (i = 0; i < countof(whys); i++) {
+        const char *text = lookup_text(lookup(envelope, "adapter.with_sandbox"), whys[i]);
+        if (text) {
+            buf_add_format(out, "  %-6s ", whys[i]);
+            text_neutralise(out, span_of_string(text));
+            buf_add_char(out, '\n');
+        }
+    }
+}
+
 static void describe(struct buf *out, const json_t *envelope)
 {
     buf_add_string(out, "host       ");
@@ -82,6 +109,7 @@ static void describe(struct buf *out, const json_t *envelope)
     add_text(out, envelope, "adapter.label");
     buf_add_char(out, '\n');
     add_guarantees(out, envelope);
+    add_with_sandbox(out, envelope);
 }
 
 int verb_envelope(const struct options *options, struct verb_end *ret_end, struct err *err)
@@ -100,6 +128,8 @@ int verb_envelope(const struct options *options, struct verb_end *ret_end, struc
     }
     struct contain contain;
     contain_choose(&contain);
+    with_json could = contain_with_sandbox(environ);
+    contain.could = could;
     with_json json = envelope_to_json(&envelope, name);
     contain_add_to_envelope(&contain, json);
     if (options_given(options, OPTION_JSON)) {

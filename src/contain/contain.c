@@ -4,6 +4,8 @@
 
 #include "infrastructure.h"
 #include "memory.h"
+#include "process.h"
+#include "text.h"
 
 static const char no_sandbox[] = "a process group has no sandbox";
 static const char sampled[] = "watched by sampling: a burst between two looks can pass";
@@ -128,6 +130,45 @@ static bool enforces(const struct contain *contain, enum guarantee guarantee)
     return contain->guarantees.level[guarantee] == LEVEL_ENFORCED;
 }
 
+/* false: there is no bubblewrap, or user namespaces are closed; true with texts: it has to be tried. */
+static bool could_sandbox(char *const *environment, char **ret_saw, char **ret_remedy)
+{
+    struct err err = {0};
+    struct infrastructure_request wanted;
+    with_binding tool = NULL;
+    if (infrastructure_pin(environment, &wanted, &err) < 0 ||
+        infrastructure_bind_bwrap(&wanted, &tool, &err) < 0) {
+        *ret_saw = memory_copy_string(err.msg); /* it ends in what would help */
+        *ret_remedy = NULL;
+        return false;
+    }
+    return infrastructure_probe(ret_saw, ret_remedy) != OUTLOOK_CLOSED;
+}
+
+json_t *contain_with_sandbox(char *const *environment)
+{
+    with_string saw = NULL;
+    with_string remedy = NULL;
+    struct guarantees could = {0};
+    if (could_sandbox(environment, &saw, &remedy)) {
+        sandbox_could(&could);
+    }
+    json_t *enforced = json_array();
+    for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
+        if (could.level[i] == LEVEL_ENFORCED) {
+            json_array_append_new(enforced, json_string(guarantee_name((enum guarantee)i)));
+        }
+    }
+    bool needs_user = os_geteuid() == 0 && !text_variable(environment, "SUDO_UID");
+    json_t *json = json_object();
+    json_object_set_new(json, "option",
+                        json_string(needs_user ? "--sandbox --user NAME" : "--sandbox"));
+    json_object_set_new(json, "enforced", enforced);
+    json_object_set_new(json, "saw", saw ? json_text(span_of_string(saw)) : json_null());
+    json_object_set_new(json, "remedy", remedy ? json_text(span_of_string(remedy)) : json_null());
+    return json;
+}
+
 /* Why something is not given at all, each reason once. */
 static json_t *reasons_to_json(const struct guarantees *guarantees)
 {
@@ -168,6 +209,9 @@ json_t *contain_to_json(const struct contain *contain)
     json_object_set_new(json, "reasons", reasons_to_json(&contain->guarantees));
     if (contain->sandbox) {
         json_object_set_new(json, "sandbox", sandbox_to_json(contain->sandbox));
+    }
+    if (contain->could) {
+        json_object_set_new(json, "with_sandbox", json_deep_copy(contain->could));
     }
     return json;
 }

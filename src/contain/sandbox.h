@@ -89,6 +89,8 @@ int sandbox_verify(struct sandbox *sandbox, pid_t pid, pid_t child, const struct
 bool sandbox_verified(const struct sandbox *sandbox);
 /* Which levels the plan promises once it is verified; what stays lower says why. */
 void sandbox_promise(const struct sandbox *sandbox, struct guarantees *guarantees);
+/* The same for any sandbox with a network of its own. */
+void sandbox_could(struct guarantees *guarantees);
 /* The same for what was verified; without a verification nothing is raised. */
 void sandbox_raise(const struct sandbox *sandbox, struct guarantees *guarantees);
 

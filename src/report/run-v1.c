@@ -21,7 +21,8 @@ static const struct record controller_record =
                   "controller is alive belongs to a run that is going on.");
 
 static const struct record_field sandbox_timing_fields[] = {
-    COUNT(struct run_sandbox_timing, plan_ns, "within `prepare_ns`: what is open and what is closed"),
+    COUNT(struct run_sandbox_timing, plan_ns,
+          "within `prepare_ns`: what is open and what is closed"),
     COUNT(struct run_sandbox_timing, seal_ns, "after it: plan, arguments and launcher sealed"),
     MAYBE_COUNT(struct run_sandbox_timing, tool_ns,
                 "within `setup_ns`: creation of bubblewrap to the first step of the launcher"),

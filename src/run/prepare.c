@@ -237,6 +237,7 @@ void preparation_done(struct preparation *preparation)
         return;
     }
     sandbox_free(preparation->sandbox);
+    json_decref(preparation->could);
     binding_free(preparation->binding);
     environment_done(&preparation->environment);
     checks_done(&preparation->checks);

@@ -37,6 +37,7 @@ struct preparation {
     struct sandbox *sandbox;
     int64_t plan_ns; /* that it took to plan it */
     struct contain contain;
+    json_t *could; /* what could be enforced, for a refusal; owned */
     struct environment environment;
     struct binding *binding;
     struct err failure; /* code ERR_NONE: none; a refusal stands in checks */

@@ -258,6 +258,8 @@ static void prepare_and_run(struct run *run)
     memcpy(facts->limits, preparation->limits.facts, sizeof facts->limits);
     facts->limit_count = preparation->limits.count;
     if (!checks_ok(&preparation->checks)) {
+        preparation->could = contain_with_sandbox(run->request->environment);
+        preparation->contain.could = preparation->could;
         if (preparation->failure.code != ERR_NONE) {
             facts->failure = &preparation->failure;
         }

@@ -175,8 +175,9 @@ struct supervise_ending {
     int64_t stragglers; /* descendants still alive when the leader had exited by itself */
 
     int64_t created_ns; /* monotonic: before creation, release, leader's end, tree empty */
-    int64_t sandbox_ready_ns; /* in between: its launcher said so; 0: there is none, or it did not */
-    int64_t launcher_ns;      /* and what it took of the set-up, by its own word */
+    int64_t
+        sandbox_ready_ns; /* in between: its launcher said so; 0: there is none, or it did not */
+    int64_t launcher_ns;  /* and what it took of the set-up, by its own word */
     int64_t released_ns;
     int64_t executed_ns; /* by a launcher's word; 0: likewise */
     int64_t exited_ns;

@@ -134,8 +134,13 @@ AS_NOBODY = ["--user", "65534:65534"] if os.geteuid() == 0 else []
 
 @case("CT-3 --require NAME asks for what it takes, or refuses with what was seen and what helps")
 def _(t):
-    levels = t.berm("envelope", "--json").json()["adapter"]["guarantees"]
-    t.equal(set(levels), set(GUARANTEES))
+    adapter = t.berm("envelope", "--json").json()["adapter"]
+    t.equal(set(adapter["guarantees"]), set(GUARANTEES))
+    could = adapter["with_sandbox"]
+    t.equal(set(could["enforced"]), set(GUARANTEES) - SCOPE_GUARANTEES, could)
+    t.equal(could["option"], "--sandbox --user NAME" if AS_NOBODY else "--sandbox")
+    told = f"with {could['option']}: {' '.join(could['enforced'])}\n"
+    t.contains(t.berm("envelope").out.decode(), told)
     for name in GUARANTEES + ["managed", "network,memory"]:
         wanted = GUARANTEES if name == "managed" else name.split(",")
         missing = SCOPE_GUARANTEES & set(wanted)
@@ -153,8 +158,8 @@ def _(t):
             t.contains(done.err.decode(), f"{one} cannot be enforced")
         for check in failed.values():
             t.true(check["saw"] and check["remedy"], check)
-        for word in (b"berm: saw ", b"berm: fix ", b"berm: here ") if missing else ():
-            t.contains(done.err, word)
+        for word in ("berm: saw ", "berm: fix ", "berm: here ", told) if missing else ():
+            t.contains(done.err.decode(), word)
 
 
 @case("EN-1 EN-2 EN-3 the envelope: the figures of this host, and nothing is started or written")

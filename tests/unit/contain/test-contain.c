@@ -1,5 +1,7 @@
 #include "../unit.h"
 
+#include <unistd.h>
+
 #include "contain.h"
 
 /* CT-1: a plain run is possible and labelled for what it is. */
@@ -65,6 +67,37 @@ static void the_flags_follow_from_the_levels(void **state)
     assert_int_equal(json_array_size(json_object_get(strong, "reasons")), 0);
 }
 
+static size_t could_enforce(char *const *environment, const char *option)
+{
+    with_json could = contain_with_sandbox(environment);
+    size_t count = json_array_size(json_object_get(could, "enforced"));
+    /* Nothing, or nothing for sure, has its reason. */
+    assert_true(count > 0 || json_is_string(json_object_get(could, "saw")));
+    assert_string_equal(json_string_value(json_object_get(could, "option")), option);
+    return count;
+}
+
+/* EN-1, EN-2: what --sandbox would add, by what is there; the rest of the world is not asked. */
+static void a_sandbox_is_foreseen(void **state)
+{
+    char *none[] = {NULL};
+    char pin[] = "BERM_BWRAP_PATH=/nowhere";
+    char *half_a_pin[] = {pin, NULL};
+    char sudo[] = "SUDO_UID=1000";
+    char *by_sudo[] = {sudo, NULL};
+    const char *option = geteuid() == 0 ? "--sandbox --user NAME" : "--sandbox";
+    size_t count = could_enforce(none, option);
+    assert_true(count == 0 || count == 8);
+    assert_int_equal(could_enforce(half_a_pin, option), 0);
+    assert_int_equal(could_enforce(by_sudo, "--sandbox"), count);
+    struct contain contain;
+    contain_choose(&contain);
+    with_json could = contain_with_sandbox(none);
+    contain.could = could;
+    with_json told = contain_to_json(&contain);
+    assert_true(json_equal(json_object_get(told, "with_sandbox"), could));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -72,6 +105,7 @@ int main(void)
         cmocka_unit_test(every_required_guarantee_is_refused_by_name),
         cmocka_unit_test(nothing_required_is_nothing_refused),
         cmocka_unit_test(the_flags_follow_from_the_levels),
+        cmocka_unit_test(a_sandbox_is_foreseen),
     };
     return cmocka_run_group_tests_name("contain/contain", tests, NULL, NULL);
 }
