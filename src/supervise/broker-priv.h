@@ -94,7 +94,7 @@ void terminate_kill(struct broker *broker);  /* SIGKILL to all; the budget begin
 void terminate_again(struct broker *broker); /* and whoever has come since, in every turn */
 
 /* observe.c */
-void observe_look(struct broker *broker);    /* sample now, plan the next look */
+void observe_look(struct broker *broker); /* sample now, plan the next look */
 /* Only the private file system: its peaks, and when the payload failed its limits. */
 void observe_private(struct broker *broker, bool failed);
 

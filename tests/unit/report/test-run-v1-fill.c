@@ -45,7 +45,8 @@ static void who_and_when(void **state)
     assert_int_equal(json_integer_value(json_object_get(controller, "pid")), getpid());
     is(record, "timing",
        "{\"duration_ns\":600000000,\"own_ns\":100000000,\"payload_wall_ns\":null,\"places_ns\":11,"
-       "\"prepare_ns\":12,\"sandbox\":null,\"setup_ns\":null,\"stop_ns\":null,\"suspended_ns\":null}");
+       "\"prepare_ns\":12,\"sandbox\":null,\"setup_ns\":null,\"stop_ns\":null,\"suspended_ns\":"
+       "null}");
     is(record, "cpu", "null");
     is(record, "memory", "null");
     is(record, "tasks", "null");
