@@ -7,6 +7,7 @@
 #include "envelope.h"
 #include "file.h"
 #include "lookup.h"
+#include "process.h"
 #include "say.h"
 #include "text.h"
 #include "units.h"
@@ -128,7 +129,7 @@ int verb_envelope(const struct options *options, struct verb_end *ret_end, struc
     }
     struct contain contain;
     contain_choose(&contain);
-    with_json could = contain_with_sandbox(environ);
+    with_json could = contain_with_sandbox(os_environment_all());
     contain.could = could;
     with_json json = envelope_to_json(&envelope, name);
     contain_add_to_envelope(&contain, json);
