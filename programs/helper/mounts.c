@@ -278,8 +278,11 @@ static int mask(const struct launcher *launcher, const char *path)
 {
     with_fd place = fd_adopt(place_open(path, 0));
     if (!fd_is_open(&place)) {
-        bool missing = says_missing(fd_error(&place)) && fd_error(&place) != -ELOOP;
-        return missing ? 0 : fd_error(&place);
+        /* Who may not pass through a folder above it does not reach it either: not here, where nobody
+         * has a capability that would. */
+        int result = fd_error(&place);
+        bool out_of_reach = (says_missing(result) && result != -ELOOP) || result == -EACCES;
+        return out_of_reach ? 0 : result;
     }
     struct stat facts;
     int result = os_fstat(fd_num(&place), &facts);
