@@ -14,7 +14,7 @@
 
 static char *redacted(struct span in)
 {
-    struct buf out = buf_new(4 * in.n + 64);
+    with_buf out = buf_new(4 * in.n + 64);
     redact_text(in, &out);
     assert_true(buf_fits(&out)); /* never longer than documented */
     return memory_copy_string(buf_string(&out));
