@@ -219,6 +219,10 @@ def _(t, who):
     (t.dir / "expected").mkdir()
     own(t.dir, who)
     sandbox = Sandbox(t, who, "--item", "keep", t.dir, "--item", "expect", t.dir / "expected",
+                      "--other-item")
+    t.contains(sandbox.expect(f"failed {ESTALE}"), "cannot find what was there before: ")
+    sandbox.end()
+    sandbox = Sandbox(t, who, "--item", "keep", t.dir, "--item", "expect", t.dir / "expected",
                       release=False)
     sandbox.expect("ready")
     sandbox.order("hang-up")

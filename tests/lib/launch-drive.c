@@ -13,7 +13,8 @@
  *     --files N             RLIMIT_NOFILE
  *     --scopes              both scopes of Landlock
  *     --filter              a filter of system calls that denies user namespaces
- *     --other-file, --other-cwd   identities that are not what is there
+ *     --other-file, --other-cwd, --other-item   identities that are not what is there; of the
+ *                           item before it
  *     --cut N, --poke OFFSET VALUE, --unsealed   a plan that is not what it should be
  *     --log FILE            the fault table's (BERM_FAULT_LOG), up to where descriptors are closed
  *     --show                the plan on stdout, and nothing else
@@ -403,6 +404,8 @@ int main(int argc, char **argv)
                 plan.scope_signals = plan.scope_abstract = true;
             } else if (strcmp(name, "--filter") == 0) {
                 options.filter = true;
+            } else if (strcmp(name, "--other-item") == 0 && plan.item_count > 0) {
+                items[plan.item_count - 1].inode++;
             } else if (strcmp(name, "--other-file") == 0) {
                 options.other_file = true;
             } else if (strcmp(name, "--other-cwd") == 0) {

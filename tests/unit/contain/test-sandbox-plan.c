@@ -3,7 +3,7 @@
 static void a_plain_plan_opens_the_project_only(void **state)
 {
     struct place *place = *state;
-    struct trial trial = {0};
+    struct trial trial = {.request = {.inherited = WORDS("HOME=/nobody's")}};
     trial_plan(&trial, place);
     const struct sandbox *sandbox = trial.sandbox;
     assert_true(checks_ok(&trial.checks));

@@ -57,6 +57,33 @@ static void the_exit_is_the_launchers_word(void **state)
     assert_int_equal(broker.launch.usage.user_ns, 5);
 }
 
+/* R20 R21: who failed with a full quota between two looks has met the limit. */
+static void end_with_a_full_quota(int exit_code)
+{
+    sandbox_use = (struct sandbox_use){4096, 4096, 3, 500};
+    request.limits.temporary_bytes = 4096;
+    request.limits.temporary_files = 500;
+    broker.state = STOP_RUNNING;
+    say(&(struct launch_word){.said = LAUNCH_EXECUTED});
+    say(&(struct launch_word){.said = LAUNCH_ENDED, .value = exit_code});
+    assert_int_equal(broker.ending->seen[LIMIT_TEMPORARY], 4096);
+    assert_int_equal(broker.ending->exit_code, exit_code);
+    sandbox_use = (struct sandbox_use){0};
+}
+
+static void a_failure_with_a_full_quota_is_the_limit(void **state)
+{
+    end_with_a_full_quota(1);
+    assert_int_equal(broker.ending->how, ENDED_LIMIT);
+    assert_int_equal(broker.ending->limit, LIMIT_TEMPORARY);
+}
+
+static void a_success_with_a_full_quota_is_none(void **state)
+{
+    end_with_a_full_quota(0);
+    assert_int_equal(broker.ending->how, ENDED_EXITED);
+}
+
 static void nobody_to_say_anything_to(void **state)
 {
     fd_close(&far);
@@ -95,9 +122,14 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(an_unknown_word_is_a_failure),   CASE(a_failed_step_is_a_refusal),
-        CASE(another_file_is_a_change),       CASE(what_cannot_be_executed_is_told_as_ever),
-        CASE(the_exit_is_the_launchers_word), CASE(nobody_to_say_anything_to),
+        CASE(an_unknown_word_is_a_failure),
+        CASE(a_failed_step_is_a_refusal),
+        CASE(another_file_is_a_change),
+        CASE(what_cannot_be_executed_is_told_as_ever),
+        CASE(the_exit_is_the_launchers_word),
+        CASE(a_failure_with_a_full_quota_is_the_limit),
+        CASE(a_success_with_a_full_quota_is_none),
+        CASE(nobody_to_say_anything_to),
     };
     return cmocka_run_group_tests_name("supervise/launch", tests, NULL, NULL);
 }
