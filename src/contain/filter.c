@@ -1,10 +1,12 @@
 #include "filter.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/socket.h>
@@ -184,6 +186,12 @@ const struct filter_row *filter_rows(size_t *ret_count)
 {
     *ret_count = countof(rows);
     return rows;
+}
+
+bool filter_ends_program(const void *head, size_t n)
+{
+    const unsigned char *bytes = head;
+    return n > EI_CLASS && memcmp(bytes, ELFMAG, SELFMAG) == 0 && bytes[EI_CLASS] != ELFCLASS64;
 }
 
 enum {

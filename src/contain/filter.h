@@ -53,5 +53,8 @@ struct filter_row {
 };
 
 const struct filter_row *filter_rows(size_t *ret_count);
+/* Whether a file that begins so has only calls of another machine to make: an ELF file that is not of
+ * 64 bits, x32 among them. */
+bool filter_ends_program(const void *head, size_t n);
 /* The number of instructions, at most FILTER_PROGRAM_MAX; a smaller capacity is a bug. */
 size_t filter_build(struct sock_filter *ret_program, size_t capacity);

@@ -1,6 +1,7 @@
 /* The policy: what is open and what is closed. Nothing here changes anything. */
 #include "sandbox-priv.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -278,8 +279,19 @@ static void plan_readable(const struct sandbox_request *request, struct sandbox 
 }
 
 /* The files that are executed, and what a script is read from. */
-static void plan_executable(const struct sandbox_request *request, struct sandbox *sandbox)
+static void plan_executable(const struct sandbox_request *request, struct sandbox *sandbox,
+                            struct checks *checks)
 {
+    unsigned char head[EI_NIDENT];
+    ssize_t got = os_pread(binding_exec_fd(request->binding), head, sizeof head, 0);
+    if (got > 0 && filter_ends_program(head, (size_t)got)) {
+        size_t last = binding_file_count(request->binding) - 1;
+        sandbox_refuse(checks, CHECK_EXECUTABLE,
+                       memory_format("'%s' is a program of 32 bits, which a sandbox ends at once",
+                                     binding_file_path(request->binding, last)),
+                       "the system call filter knows the calls of one machine only",
+                       "build it for 64 bits\nor run it without --sandbox");
+    }
     for (size_t i = 0; i < binding_file_count(request->binding); i++) {
         with_host_path place = {0};
         const char *path = binding_file_path(request->binding, i);
@@ -429,7 +441,7 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
     }
     plan_readable(request, sandbox, checks);
     plan_project(request, sandbox, checks);
-    plan_executable(request, sandbox);
+    plan_executable(request, sandbox, checks);
     plan_shown(sandbox);
     for (size_t i = 0; i < sandbox->root_count; i++) {
         roots_close(request, sandbox, &sandbox->roots[i], checks);

@@ -27,7 +27,9 @@
  * Limitations  .git and .berm are closed at the top of a writable root, not in folders below it. A
  *              whole .git is read-only, so a commit fails: with only its hooks and its config closed
  *              a file named commondir would bring in others. A socket by path that a daemon makes
- *              after the plan was made, in a place that is visible, can be reached.
+ *              after the plan was made, in a place that is visible, can be reached. With Landlock,
+ *              POSIX message queues cannot be opened for writing: they lie in no file system that a
+ *              rule could name. Programs of 32 bits are refused.
  * Source       mount_namespaces(7), user_namespaces(7), bwrap(1), gitrepository-layout(5).
  */
 #pragma once

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -282,8 +283,10 @@ static void say_exited(const struct report_facts *facts, struct words *words)
 static void say_signalled(const struct report_facts *facts, struct words *words)
 {
     char name[WORD_SIZE];
-    say(words, "the command was ended by %s, which berm did not send",
-        words_signal(facts->ending->exit_signal, name));
+    bool filtered =
+        facts->ending->exit_signal == SIGSYS && facts->contain && facts->contain->sandbox;
+    say(words, "the command was ended by %s, %s", words_signal(facts->ending->exit_signal, name),
+        filtered ? "as the sandbox's filter ends a program of 32 bits" : "which berm did not send");
 }
 
 static void say_limit(const struct report_facts *facts, struct words *words)

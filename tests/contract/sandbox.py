@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -175,6 +176,30 @@ def _(t):
     explained = t.berm("run", "--explain", "--json", "--sandbox", *AS, "--", "touch", "ran").json()
     t.equal(explained["sandbox"]["verified"], False)
     t.true(not (t.dir / "ran").exists(), "nothing was run")
+
+
+@case("a program of 32 bits is refused, and ended where another program starts it")
+def _(t):
+    t.dir.chmod(0o755)
+    # exit(0) by int 0x80, behind the shortest header that the kernel takes
+    code = bytes.fromhex("b801000000 31db cd80".replace(" ", ""))
+    header = struct.pack("<4s4B8x2H5I6H", b"\x7fELF", 1, 1, 1, 0, 2, 3, 1, 0x8048054, 52, 0, 0,
+                         52, 32, 1, 0, 0, 0)
+    segment = struct.pack("<8I", 1, 0, 0x8048000, 0x8048000, 84 + len(code), 84 + len(code), 5, 4096)
+    program = t.dir / "old"
+    program.write_bytes(header + segment + code)
+    program.chmod(0o755)
+    done = t.berm(*BOX, "--", "./old")
+    t.equal(done.status, 121, str(done))
+    for words in ("is a program of 32 bits", "without --sandbox", "[preflight.executable]"):
+        t.contains(done.err.decode(), words)
+    try:
+        t.equal(t.run(program).status, 0, "it is a program")
+    except OSError:
+        return  # not to this kernel
+    done = t.berm(*BOX, *script("exec ./old"))
+    t.equal(done.status, 128 + signal.SIGSYS, str(done))
+    t.contains(done.err.decode(), "the sandbox's filter ends a program of 32 bits")
 
 
 @case("R19 SIGINT ends the sandbox and then berm")

@@ -346,6 +346,15 @@ static void the_other_gates_are_shut(void **state)
 }
 #endif
 
+static void a_program_of_another_machine_is_known(void **state)
+{
+    assert_true(filter_ends_program("\177ELF\1", 5));
+    assert_false(filter_ends_program("\177ELF\2", 5));
+    assert_false(filter_ends_program("\177ELF\1", 4)); /* cut */
+    assert_false(filter_ends_program("#!/bin/sh", 9));
+    assert_false(filter_ends_program("", 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +366,7 @@ int main(void)
         cmocka_unit_test(ordinary_work_goes_on),
 #ifdef __x86_64__
         cmocka_unit_test(the_other_gates_are_shut),
+        cmocka_unit_test(a_program_of_another_machine_is_known),
 #endif
     };
     return cmocka_run_group_tests_name("contain/filter", tests, build, NULL);
