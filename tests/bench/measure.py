@@ -6,6 +6,7 @@ benchmark says `invalid` instead of a verdict.
 """
 
 import os
+import random
 import statistics
 import time
 
@@ -26,15 +27,16 @@ def wall_s(argv, env, stdout=NULL):
 
 
 def interleave(rounds, things):
-    """things: {name: function}. {name: [seconds]} of rounds in which each had its turn, the order
-    rotating so that none always follows the same one."""
+    """things: {name: function}. {name: [seconds]} of rounds in which each had its turn, in an order
+    that is shuffled anew: what follows a sandbox pays for the end of its namespaces."""
     names = list(things)
+    shuffled = random.Random(0)
     times = {name: [] for name in names}
     for function in things.values():
         function()                                  # one warm-up each, not counted
-    for turn in range(rounds):
-        shift = turn % len(names)
-        for name in names[shift:] + names[:shift]:
+    for _ in range(rounds):
+        shuffled.shuffle(names)
+        for name in names:
             times[name].append(things[name]())
     return times
 
