@@ -274,9 +274,33 @@ static int pin(struct launcher *launcher, const char *path, bool closed)
     return result < 0 ? result : must_be_read_only(fd_num(&pinned));
 }
 
-static int mask(const struct launcher *launcher, const char *path)
+/* The link itself, at the end of a path without any other. */
+static int open_link(const char *path)
 {
-    with_fd place = fd_adopt(place_open(path, 0));
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == path ? 1 : (size_t)(slash - path);
+    if (length >= sizeof folder) {
+        return -ENAMETOOLONG;
+    }
+    memcpy(folder, path, length);
+    folder[length] = '\0';
+    with_fd parent = fd_adopt(place_open(folder, O_DIRECTORY));
+    struct stat facts;
+    with_fd found =
+        fd_adopt(fd_is_open(&parent) ? os_openat(fd_num(&parent), slash + 1, O_PATH | O_NOFOLLOW, 0)
+                                     : fd_error(&parent));
+    int result = fd_is_open(&found) ? os_fstat(fd_num(&found), &facts) : fd_error(&found);
+    if (result < 0) {
+        return result;
+    }
+    return S_ISLNK(facts.st_mode) ? fd_take(&found).plus_one - 1 : -ESTALE;
+}
+
+/* Only where the plan says that it is a found may it be one: any other was put there meanwhile. */
+static int mask(const struct launcher *launcher, bool is_link, const char *path)
+{
+    with_fd place = fd_adopt(is_link ? open_link(path) : place_open(path, 0));
     if (!fd_is_open(&place)) {
         /* Who may not pass through a folder above it does not reach it either: not here, where nobody
          * has a capability that would. */
@@ -352,7 +376,7 @@ static int close_item(struct launcher *launcher, const struct launch_item *item,
 
 static int mask_item(struct launcher *launcher, const struct launch_item *item, const char *path)
 {
-    return mask(launcher, path);
+    return mask(launcher, item->type == S_IFLNK, path);
 }
 
 static int read_only_item(struct launcher *launcher, const struct launch_item *item,
@@ -462,7 +486,8 @@ int mounts_close_kernel(struct launcher *launcher)
 {
     for (size_t i = 0; i < countof(kernel_places); i++) {
         const char *path = kernel_places[i].path;
-        int result = kernel_places[i].covered ? mask(launcher, path) : pin(launcher, path, true);
+        int result =
+            kernel_places[i].covered ? mask(launcher, false, path) : pin(launcher, path, true);
         if (result < 0 && result != -ENOENT) {
             return launcher_fail(launcher, result, NULL, path);
         }

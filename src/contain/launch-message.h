@@ -84,7 +84,8 @@ struct launch_item {
     uint32_t path;   /* offset into the text */
     uint64_t device; /* LAUNCH_EXPECT */
     uint64_t inode;
-    uint32_t type; /* S_IFMT bits of LAUNCH_EXPECT */
+    uint32_t
+        type; /* S_IFMT bits of LAUNCH_EXPECT; S_IFLNK of LAUNCH_MASK: the link itself is covered */
     uint32_t reserved;
 };
 

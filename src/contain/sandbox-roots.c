@@ -52,7 +52,7 @@ static void pin_down_to(struct sandbox *sandbox, const char *root, const char *p
 }
 
 static void close_entry(struct sandbox *sandbox, const struct writable_root *root, const char *name,
-                        bool *ret_had, const char *origin, struct checks *checks)
+                        bool *ret_had, const char *origin)
 {
     struct stat stat;
     *ret_had = sandbox_has_entry(fd_num(&root->fd), name, &stat);
@@ -60,13 +60,10 @@ static void close_entry(struct sandbox *sandbox, const struct writable_root *roo
         return;
     }
     with_string path = memory_format("%s/%s", root->path, name);
-    if (S_ISLNK(stat.st_mode)) {
-        sandbox_refuse(checks, CHECK_ROOTS, memory_format("'%s' cannot be closed", path),
-                       "it is a link, which can be replaced",
-                       "open a smaller folder with --writable");
-        return;
-    }
-    sandbox_add_rule(sandbox, LAUNCH_CLOSE, path, NULL, origin);
+    /* A link could be replaced, so it is covered itself: what it leads to is then not to be had. */
+    bool is_link = S_ISLNK(stat.st_mode);
+    sandbox_add_rule(sandbox, is_link ? LAUNCH_MASK : LAUNCH_CLOSE, path, is_link ? &stat : NULL,
+                     origin);
 }
 
 /* Where a place of the host is within a root, by identity: another bind of it has another path (I10).
@@ -119,9 +116,8 @@ static void refuse_report(const struct sandbox_request *request, const struct wr
 void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
                  struct writable_root *root, struct checks *checks)
 {
-    close_entry(sandbox, root, ".git", &root->had_git, "hooks and configuration of a repository",
-                checks);
-    close_entry(sandbox, root, ".berm", &root->had_berm, "the project's evidence", checks);
+    close_entry(sandbox, root, ".git", &root->had_git, "hooks and configuration of a repository");
+    close_entry(sandbox, root, ".berm", &root->had_berm, "the project's evidence");
     with_string state = path_in_root(root, request->state_dir);
     if (state) {
         pin_down_to(sandbox, root->path, state, "the way to berm's own state");
