@@ -65,6 +65,7 @@ int request_from_options(const struct options *options, struct run_request *requ
     if (options_given(options, OPTION_NETWORK)) { /* the second word */
         request->host_network = options->values[OPTION_NETWORK].number == 1;
     }
+    request->gpu = options_given(options, OPTION_GPU);
     set_text(options, OPTION_USER, &request->user);
     set_text(options, OPTION_CWD, &request->cwd);
     set_text(options, OPTION_REPORT, &request->report);

@@ -175,6 +175,15 @@ static const struct option run_options[] = {
         .words = network_words,
     },
     {
+        .id = OPTION_GPU,
+        .kind = KIND_FLAG,
+        .name = "--gpu",
+        .group = "contain",
+        .help = "with --sandbox: it sees graphics cards",
+        .more = "Refused where there is none, so that nothing is measured on the processor by "
+                "mistake; without it a run says that one was hidden.",
+    },
+    {
         .id = OPTION_USER,
         .kind = KIND_TEXT,
         .name = "--user",

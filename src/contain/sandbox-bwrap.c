@@ -22,6 +22,7 @@ static const struct {
     [MOUNT_READ_ONLY] = {"--ro-bind", true}, [MOUNT_WRITABLE] = {"--bind", true},
     [MOUNT_EMPTY] = {"--tmpfs", false},      [MOUNT_FOLDER] = {"--dir", false},
     [MOUNT_DEVICES] = {"--dev", false},      [MOUNT_PROCESSES] = {"--proc", false},
+    [MOUNT_DEVICE] = {"--dev-bind", true},
 };
 _Static_assert(countof(mount_options) == MOUNT_KIND_COUNT, "every kind of mount has an option");
 

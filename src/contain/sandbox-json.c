@@ -13,9 +13,9 @@ static void set(json_t *object, const char *key, const char *text)
 static json_t *mounts_to_json(const struct sandbox *sandbox)
 {
     static const char *const kinds[] = {
-        [MOUNT_READ_ONLY] = "read-only", [MOUNT_WRITABLE] = "writable",
-        [MOUNT_EMPTY] = "hidden",        [MOUNT_FOLDER] = "folder",
-        [MOUNT_DEVICES] = "devices",     [MOUNT_PROCESSES] = "processes"};
+        [MOUNT_READ_ONLY] = "read-only", [MOUNT_WRITABLE] = "writable", [MOUNT_EMPTY] = "hidden",
+        [MOUNT_FOLDER] = "folder",       [MOUNT_DEVICE] = "device",     [MOUNT_DEVICES] = "devices",
+        [MOUNT_PROCESSES] = "processes"};
     json_t *list = json_array();
     for (size_t i = 0; i < sandbox->mount_count; i++) {
         const struct sandbox_mount *entry = &sandbox->mounts[i];
@@ -68,6 +68,15 @@ static json_t *environment_to_json(const struct sandbox *sandbox)
     return names;
 }
 
+static json_t *gpu_to_json(const struct sandbox *sandbox)
+{
+    json_t *devices = json_array();
+    for (size_t i = 0; sandbox->gpu_shown && i < sandbox->gpu.count; i++) {
+        json_array_append_new(devices, json_string(sandbox->gpu.strings[i]));
+    }
+    return devices;
+}
+
 json_t *sandbox_to_json(const struct sandbox *sandbox)
 {
     json_t *json = json_object();
@@ -84,6 +93,7 @@ json_t *sandbox_to_json(const struct sandbox *sandbox)
     json_object_set_new(json, "mounts", mounts_to_json(sandbox));
     json_object_set_new(json, "closures", rules_to_json(sandbox));
     json_object_set_new(json, "environment", environment_to_json(sandbox));
+    json_object_set_new(json, "gpu", gpu_to_json(sandbox));
     json_object_set_new(json, "private_bytes", json_integer(sandbox->private_bytes));
     json_object_set_new(json, "private_inodes", json_integer(sandbox->private_inodes));
     json_object_set_new(json, "sockets_closed", json_boolean(sandbox->sockets_closed));

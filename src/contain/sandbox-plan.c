@@ -340,6 +340,53 @@ static void plan_state(const struct sandbox_request *request, struct sandbox *sa
     }
 }
 
+/* --- graphics --------------------------------------------------------------------------------- */
+
+static void find_device(struct sandbox *sandbox, const char *path)
+{
+    struct stat stat;
+    if (os_stat_entry(AT_FDCWD, path, &stat) == 0 &&
+        (S_ISCHR(stat.st_mode) || S_ISDIR(stat.st_mode))) {
+        strvec_push(&sandbox->gpu, path);
+    }
+}
+
+/* Hidden unless they are asked for; when they are and there are none, a program would quietly compute on
+ * the processor: that is a refusal (R35). */
+static void plan_gpu(const struct sandbox_request *request, struct sandbox *sandbox,
+                     struct checks *checks)
+{
+    static const char *const devices[] = {"/dev/dri",
+                                          "/dev/kfd",
+                                          "/dev/accel",
+                                          "/dev/dxg",
+                                          "/dev/nvidiactl",
+                                          "/dev/nvidia-uvm",
+                                          "/dev/nvidia-modeset",
+                                          "/dev/nvidia-caps",
+                                          "/dev/nvidia-uvm-tools"};
+    enum { NUMBERED = 16 };
+    for (size_t i = 0; i < countof(devices); i++) {
+        find_device(sandbox, devices[i]);
+    }
+    for (int i = 0; i < NUMBERED; i++) {
+        with_string path = memory_format("/dev/nvidia%d", i);
+        find_device(sandbox, path);
+    }
+    sandbox->gpu_shown = request->gpu;
+    if (!request->gpu) {
+        return;
+    }
+    for (size_t i = 0; i < sandbox->gpu.count; i++) {
+        sandbox_add_mount(sandbox, MOUNT_DEVICE, sandbox->gpu.strings[i], "--gpu");
+    }
+    if (sandbox->gpu.count == 0) {
+        sandbox_refuse(checks, CHECK_SANDBOX, memory_copy_string("--gpu: there is no GPU here"),
+                       "no device of /dev/dri, /dev/kfd, /dev/accel, /dev/dxg or /dev/nvidia*",
+                       "load its driver, or run without --gpu");
+    }
+}
+
 /* --- environment -------------------------------------------------------------------------------- */
 
 static bool leads_out_of_sight(const struct sandbox *sandbox, const char *entry)
@@ -436,6 +483,7 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
     bool possible = check_user(request, checks) == 0;
     possible = plan_tool(request, sandbox, checks) == 0 && possible;
     plan_base(request, sandbox);
+    plan_gpu(request, sandbox, checks);
     for (char *const *root = request->writable; root && *root; root++) {
         roots_plan(request, sandbox, *root, checks);
     }
@@ -485,6 +533,7 @@ void sandbox_free(struct sandbox *sandbox)
     memory_free(sandbox->home);
     memory_free(sandbox->home_inside);
     memory_free(sandbox->cwd);
+    strvec_done(&sandbox->gpu);
     strvec_done(&sandbox->environment);
     strvec_done(&sandbox->tool_argv);
     strvec_done(&sandbox->tool_environment);

@@ -46,6 +46,7 @@ enum mount_kind {
     MOUNT_FOLDER,
     MOUNT_DEVICES,
     MOUNT_PROCESSES,
+    MOUNT_DEVICE, /* of the host, at the same place */
     MOUNT_KIND_COUNT
 };
 struct sandbox_mount {
@@ -98,6 +99,8 @@ struct sandbox {
     bool sockets_closed; /* every socket by path that was found is covered or hidden */
 
     bool host_network;
+    struct strvec gpu; /* devices of the host that are there */
+    bool gpu_shown;
     int64_t private_bytes;
     int64_t private_inodes;
     bool become;

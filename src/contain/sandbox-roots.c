@@ -158,6 +158,10 @@ void sandbox_look_back(const struct sandbox *sandbox, struct strvec *notes)
         strvec_push(notes,
                     "home and network were both open: what it read there it could send away");
     }
+    if (!sandbox->gpu_shown && sandbox->gpu.count > 0) {
+        strvec_push_format(notes, "it saw no GPU: '%s' was hidden; --gpu shows it",
+                           sandbox->gpu.strings[0]);
+    }
     for (size_t i = 0; i < sandbox->root_count; i++) {
         const struct writable_root *root = &sandbox->roots[i];
         const struct {

@@ -52,6 +52,7 @@ struct sandbox_request {
     char *const *writable; /* NULL-terminated; relative names start at cwd; NULL: none */
     char *const *readable;
     bool host_network;
+    bool gpu;                 /* its devices are shown; having none is a refusal */
     char *const *inherited;   /* the caller's environment: its home, its control addresses */
     char *const *environment; /* the payload's, as it would be without a sandbox */
     const char *state_dir;    /* berm's own; NULL: none */

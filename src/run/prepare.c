@@ -170,6 +170,7 @@ static void prepare_sandbox(const struct run_request *request, struct preparatio
         .writable = request->writable,
         .readable = request->readable,
         .host_network = request->host_network,
+        .gpu = request->gpu,
         .inherited = request->environment,
         .environment = environment_envp(&preparation->environment),
         .state_dir = preparation->state_dir,

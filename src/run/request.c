@@ -63,6 +63,7 @@ static int check_sandbox(const struct run_request *request, struct err *err)
     } fields[] = {{request->writable != NULL, "writable"},
                   {request->readable != NULL, "readable"},
                   {request->host_network, "network"},
+                  {request->gpu, "gpu"},
                   {request->user != NULL, "user"},
                   {request->temporary_bytes > 0, "temporary_bytes"},
                   {request->temporary_files > 0, "temporary_files"}};
@@ -120,6 +121,7 @@ struct run_request_holder {
     struct strvec writable;
     struct strvec readable;
     bool host_network;
+    bool gpu;
     char *user;
 };
 
@@ -161,6 +163,8 @@ static const struct record_field request_fields[] = {
           .maximum = 32, .doc = "files and folders that it may read where they would be hidden"),
     FIELD(struct run_request_holder, host_network, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "the sandbox has the host's network; else none"),
+    FIELD(struct run_request_holder, gpu, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
+          .doc = "the sandbox shows the devices of graphics cards"),
     FIELD(struct run_request_holder, user, FIELD_MAYBE_STRING, SENSITIVITY_TEXT, OPTIONAL,
           .minimum = 1, .maximum = 64, .doc = "the user that it runs as, when berm is run by root"),
 };
@@ -215,6 +219,7 @@ int run_request_decode(const json_t *json, enum run_authority authority,
     request.writable = holder->writable.count ? strvec_argv(&holder->writable) : NULL;
     request.readable = holder->readable.count ? strvec_argv(&holder->readable) : NULL;
     request.host_network = holder->host_network;
+    request.gpu = holder->gpu;
     request.user = holder->user;
     if (decode_require(&holder->require, &request.require, err) < 0 ||
         run_request_check(&request, err) < 0) {

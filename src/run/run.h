@@ -82,6 +82,7 @@ struct run_request {
     char *const *writable; /* folders that are open in it; NULL: none */
     char *const *readable;
     bool host_network; /* else it has none */
+    bool gpu;          /* it sees the devices of graphics cards */
     const char *user;  /* name or number; NULL: the caller, or for root the one that sudo names */
     enum run_authority authority;
     enum run_exit_mode exit_mode;

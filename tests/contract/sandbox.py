@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
-from tap import case, main
+from tap import berm_path, case, main
 
 ROOT = os.geteuid() == 0
 USER = 65534 if ROOT else os.geteuid()
@@ -136,7 +136,7 @@ def _(t):
 @case("options that mean something only in a sandbox are refused without one")
 def _(t):
     for words in (["--writable", "."], ["--readable", "."], ["--network", "host"],
-                  ["--user", "65534"], ["--temporary", "8M"], ["--temporary-files", "500"]):
+                  ["--user", "65534"], ["--gpu"], ["--temporary", "8M"], ["--temporary-files", "500"]):
         done = t.berm("run", *words, "--", "touch", "ran")
         t.equal(done.status, 125, str(done))
         t.contains(done.err.decode(), "--sandbox")
@@ -216,6 +216,31 @@ def _(t):
 
 
 if ROOT:
+    # In a mount namespace of its own, with a /dev of its own: a card whose nodes are those of /dev/null.
+    CARD = """
+    mount -t tmpfs none /mnt && mkdir /mnt/dri && mknod -m 666 /mnt/dri/card0 c 1 3
+    for name in null zero full random urandom tty; do touch /mnt/$name; mount --bind /dev/$name /mnt/$name; done
+    mount --rbind /mnt /dev && exec "$@"
+    """
+
+    @case("R35 a GPU is shown when it is asked for, and is never missing without a word")
+    def _(t):
+        t.dir.chmod(0o755)
+        look = ["--cwd", "/", "--", "/bin/sh", "-c", "ls /dev/dri 2>&1; echo x >/dev/dri/card0"]
+        host = ["unshare", "-m", "sh", "-c", CARD, "-", berm_path()]
+        done = t.run(*host, *BOX, "--gpu", *look)
+        t.equal((done.status, done.out), (0, b"card0\n"), str(done))
+        sandbox = json.loads((t.dir / "r.json").read_text())["adapter"]["sandbox"]
+        t.equal(sandbox["gpu"], ["/dev/dri"])
+        done = t.run(*host, *BOX, *look)
+        t.true(done.status != 0, str(done))
+        t.equal(json.loads((t.dir / "r.json").read_text())["adapter"]["sandbox"]["gpu"], [])
+        t.contains(done.err.decode(), "it saw no GPU: '/dev/dri' was hidden")
+        if not any(Path("/dev").glob("nvidia*")) and not Path("/dev/dri").exists():
+            done = t.berm(*BOX, "--gpu", "--cwd", "/", "--", "true")
+            t.equal(done.status, 121, str(done))
+            t.contains(done.err.decode(), "there is no GPU here")
+
     @case("the sandbox is never root's: without --user it is refused, with the remedy")
     def _(t):
         for words in ([], ["--user", "root"], ["--user", "0:0"]):

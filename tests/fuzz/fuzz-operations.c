@@ -40,7 +40,8 @@ static void compare_arguments(const struct sandbox *sandbox)
 {
     static const char *const options[] = {
         [MOUNT_READ_ONLY] = "--ro-bind", [MOUNT_WRITABLE] = "--bind", [MOUNT_EMPTY] = "--tmpfs",
-        [MOUNT_FOLDER] = "--dir",        [MOUNT_DEVICES] = "--dev",   [MOUNT_PROCESSES] = "--proc"};
+        [MOUNT_FOLDER] = "--dir",        [MOUNT_DEVICES] = "--dev",   [MOUNT_PROCESSES] = "--proc",
+        [MOUNT_DEVICE] = "--dev-bind"};
     with_buf words = buf_new(1 << 20);
     sandbox_render_arguments(sandbox, &words);
     BUG_IF(!buf_fits(&words));
@@ -51,7 +52,8 @@ static void compare_arguments(const struct sandbox *sandbox)
         const struct sandbox_mount *one = &sandbox->mounts[i];
         BUG_IF(strcmp(word(&words, &at), options[one->kind]) != 0);
         BUG_IF(strcmp(word(&words, &at), one->path) != 0);
-        bool twice = one->kind == MOUNT_READ_ONLY || one->kind == MOUNT_WRITABLE;
+        bool twice = one->kind == MOUNT_READ_ONLY || one->kind == MOUNT_WRITABLE ||
+                     one->kind == MOUNT_DEVICE;
         BUG_IF(twice && strcmp(word(&words, &at), one->path) != 0);
     }
     BUG_IF(at != buf_length(&words));
