@@ -431,6 +431,25 @@ def _(t, scene):
         t.equal((found["status"], found["left"]), (status, []), f"{name}: {found}")
 
 
+@attack("fork-bomb", "R60 T4", "forks until the host can start nothing any more", "succeeds",
+        "stopped at the limit of tasks, all of it by one signal; the host goes on")
+@staged
+def _(t, scene):
+    found = left_over(t, *scene.sandboxed("--tasks=40", "--grace-ms=50"), ATTACK, "bomb", 120,
+                      cwd=scene.project)
+    t.equal((found["status"], found["left"]), (120, []), f"{found}")
+    t.equal(record_of(t)["report"]["termination"]["limit"], "pids")
+
+
+@attack("no-pidfd", "T19", "a kernel without pidfds: a signal could reach somebody else", "-",
+        "refused: signals go through pidfds or not at all")
+@staged
+def _(t, scene):
+    done = t.run(DENY_SYSCALL, "pidfd_open", "--", *scene.sandboxed(), "true", cwd=scene.project)
+    t.equal(done.status, REFUSED, str(done))
+    t.contains(done.err.decode(), "pidfds")
+
+
 @attack("zombies", "R18", "berm is process 1 itself, and zombies of the sandbox stay", "-",
         "they are reaped")
 @staged
