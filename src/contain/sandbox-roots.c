@@ -38,32 +38,34 @@ static const char *why_not_writable(const struct sandbox_request *request, const
     return NULL;
 }
 
+static bool has_rule(const struct sandbox *sandbox, enum launch_kind kind, const char *path)
+{
+    for (size_t i = 0; i < sandbox->rule_count; i++) {
+        if (sandbox->rules[i].kind == kind && strcmp(sandbox->rules[i].path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_once(struct sandbox *sandbox, enum launch_kind kind, const char *path,
+                     const struct stat *stat, const char *origin)
+{
+    if (!has_rule(sandbox, kind, path)) {
+        sandbox_add_rule(sandbox, kind, path, stat, origin);
+    }
+}
+
 /* Nobody in the sandbox can rename a mount point: the folders from the root down to what is closed
  * are made such, or the closed one could be moved away and another be put in its place. */
-static void pin_down_to(struct sandbox *sandbox, const char *root, const char *path,
-                        const char *origin)
+static void pin_down_to(struct sandbox *sandbox, const char *root, const char *path)
 {
     with_string step = memory_copy_string(path);
     for (char *slash = step + strlen(root); (slash = strchr(slash + 1, '/')) != NULL;) {
         *slash = '\0';
-        sandbox_add_rule(sandbox, LAUNCH_PIN, step, NULL, origin);
+        add_once(sandbox, LAUNCH_PIN, step, NULL, "the way to what is closed");
         *slash = '/';
     }
-}
-
-static void close_entry(struct sandbox *sandbox, const struct writable_root *root, const char *name,
-                        bool *ret_had, const char *origin)
-{
-    struct stat stat;
-    *ret_had = sandbox_has_entry(fd_num(&root->fd), name, &stat);
-    if (!*ret_had) {
-        return;
-    }
-    with_string path = memory_format("%s/%s", root->path, name);
-    /* A link could be replaced, so it is covered itself: what it leads to is then not to be had. */
-    bool is_link = S_ISLNK(stat.st_mode);
-    sandbox_add_rule(sandbox, is_link ? LAUNCH_MASK : LAUNCH_CLOSE, path, is_link ? &stat : NULL,
-                     origin);
 }
 
 /* Where a place of the host is within a root, by identity: another bind of it has another path (I10).
@@ -86,6 +88,79 @@ static char *path_in_root(const struct writable_root *root, const char *path)
         cut = slash ? (size_t)(slash - above) : 0;
     }
     return NULL;
+}
+
+/* In every root that it lies in: what is at the top of one may be deep in another. */
+static void close_place(struct sandbox *sandbox, enum launch_kind kind, const char *path,
+                        const struct stat *stat, const char *origin)
+{
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        const struct writable_root *root = &sandbox->roots[i];
+        with_string within = path_in_root(root, path);
+        if (within) {
+            pin_down_to(sandbox, root->path, within);
+            add_once(sandbox, kind, within, stat, origin);
+        }
+    }
+}
+
+static void close_entry(struct sandbox *sandbox, const struct writable_root *root, const char *name,
+                        bool *ret_had, const char *origin)
+{
+    struct stat stat;
+    *ret_had = sandbox_has_entry(fd_num(&root->fd), name, &stat);
+    if (!*ret_had) {
+        return;
+    }
+    with_string path = memory_format("%s/%s", root->path, name);
+    /* A link could be replaced, so it is covered itself: what it leads to is then not to be had. */
+    bool is_link = S_ISLNK(stat.st_mode);
+    close_place(sandbox, is_link ? LAUNCH_MASK : LAUNCH_CLOSE, path, is_link ? &stat : NULL,
+                origin);
+}
+
+/* The one line of a file of git's that names a folder, behind `key`. */
+static bool read_line(const struct host_path *file, const char *key, char *line, size_t size)
+{
+    with_fd fd = fd_adopt(S_ISREG(file->stat.st_mode)
+                              ? os_openat(AT_FDCWD, file->path, O_RDONLY | O_NOFOLLOW, 0)
+                              : -ENOENT);
+    ssize_t got = fd_is_open(&fd) ? os_read(fd_num(&fd), line, size - 1) : fd_error(&fd);
+    size_t skipped = strlen(key);
+    if (got < (ssize_t)skipped || memcmp(line, key, skipped) != 0) {
+        return false;
+    }
+    line[got] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    memmove(line, line + skipped, strlen(line + skipped) + 1);
+    return true;
+}
+
+/* Outside, git goes on from .git: through a link, through a file that names a folder, and from that
+ * folder to the common one. Whatever it comes to is closed where it lies in a root. */
+static void close_way_of_git(struct sandbox *sandbox, const struct writable_root *root,
+                             const char *name)
+{
+    static const char origin[] = "git is led there from outside";
+    char line[4096 + 16];
+    with_host_path first = {0};
+    with_host_path folder = {0};
+    with_host_path file = {0};
+    with_host_path common = {0};
+    if (host_path_open(fd_num(&root->fd), name, &first) < 0) {
+        return;
+    }
+    close_place(sandbox, LAUNCH_CLOSE, first.path, NULL, origin);
+    bool named = read_line(&first, "gitdir: ", line, sizeof line);
+    if (host_path_open(fd_num(&root->fd), named ? line : name, &folder) < 0) {
+        return;
+    }
+    close_place(sandbox, LAUNCH_CLOSE, folder.path, NULL, origin);
+    if (host_path_open(fd_num(&folder.fd), "commondir", &file) == 0 &&
+        read_line(&file, "", line, sizeof line) &&
+        host_path_open(fd_num(&folder.fd), line, &common) == 0) {
+        close_place(sandbox, LAUNCH_CLOSE, common.path, NULL, origin);
+    }
 }
 
 /* Whoever can write its folder can replace a report (RS-1). */
@@ -118,10 +193,16 @@ void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
 {
     close_entry(sandbox, root, ".git", &root->had_git, "hooks and configuration of a repository");
     close_entry(sandbox, root, ".berm", &root->had_berm, "the project's evidence");
-    with_string state = path_in_root(root, request->state_dir);
-    if (state) {
-        pin_down_to(sandbox, root->path, state, "the way to berm's own state");
-        sandbox_add_rule(sandbox, LAUNCH_MASK, state, NULL, "berm's own state");
+    close_way_of_git(sandbox, root, ".git");
+    close_way_of_git(sandbox, root, ".berm");
+    if (request->state_dir) {
+        close_place(sandbox, LAUNCH_MASK, request->state_dir, NULL, "berm's own state");
+    }
+    if (has_rule(sandbox, LAUNCH_CLOSE, root->path)) {
+        sandbox_refuse(checks, CHECK_ROOTS,
+                       memory_format("--writable '%s' is not possible", root->path),
+                       "the .git or .berm of a writable folder leads to it, and is closed",
+                       "give a folder below it");
     }
     refuse_report(request, root, checks);
 }

@@ -19,7 +19,8 @@
  *              private file system of memory with a quota in bytes and inodes, at /tmp, /var/tmp and
  *              /dev/shm; the network only when asked for.
  * What is closed  /home, /root and the caller's home; /run; devices but the plain ones; cgroupfs;
- *              berm's own state; .git and .berm in every writable root; sockets of daemons that can
+ *              berm's own state; .git and .berm in every writable root, and where git is led from
+ *              there (a link, a gitdir: file, commondir); sockets of daemons that can
  *              be reached by a path; the system calls of filter.h; user namespaces.
  * Never uid 0  inside: without a namespace of its own for /proc/sys and the like, root without
  *              capabilities still writes there. Run by root it needs a user (preflight/user.h).

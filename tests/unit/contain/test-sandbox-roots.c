@@ -66,6 +66,71 @@ static void a_link_is_covered(void **state)
     trial_done(&trial);
 }
 
+/* I10: where git goes from .git is closed as well, by a link or by a file, with the way to it; and
+ * where that folder says that the common one is. */
+static void where_git_is_led_is_closed(void **state)
+{
+    struct place *place = *state;
+    static const char *const folders[] = {"a", "a/data", "b", "b/common"};
+    for (size_t i = 0; i < countof(folders); i++) {
+        assert_int_equal(mkdirat(place->fd, folders[i], 0755), 0);
+    }
+    put(place, "a/data/commondir", "../../b/common\n");
+    for (int by_link = 0; by_link < 2; by_link++) {
+        struct trial trial = {.request = {.writable = WORDS(".")}};
+        if (by_link) {
+            assert_int_equal(unlinkat(place->fd, ".git", 0), 0);
+            assert_int_equal(symlinkat("a/data", place->fd, ".git"), 0);
+        } else {
+            put(place, ".git", "gitdir: a/data\n");
+        }
+        trial_plan(&trial, place);
+        with_string a = memory_format("%s/a", trial.path);
+        with_string data = memory_format("%s/a/data", trial.path);
+        with_string b = memory_format("%s/b", trial.path);
+        with_string common = memory_format("%s/b/common", trial.path);
+        assert_true(checks_ok(&trial.checks));
+        assert_true(has_rule(trial.sandbox, LAUNCH_PIN, a));
+        assert_true(has_rule(trial.sandbox, LAUNCH_CLOSE, data));
+        assert_true(has_rule(trial.sandbox, LAUNCH_PIN, b));
+        assert_true(has_rule(trial.sandbox, LAUNCH_CLOSE, common));
+        trial_done(&trial);
+    }
+}
+
+/* A folder that git is led to from its own .git would be closed as a whole. */
+static void a_root_that_is_its_own_git_folder_is_refused(void **state)
+{
+    struct place *place = *state;
+    struct trial trial = {.request = {.writable = WORDS(".")}};
+    assert_int_equal(symlinkat(".", place->fd, ".git"), 0);
+    trial_plan(&trial, place);
+    assert_true(was_refused(&trial.checks, CHECK_ROOTS, "not possible"));
+    trial_done(&trial);
+}
+
+/* I10: what is at the top of one root is deep in the other, which could move the folders above. */
+static void a_root_in_a_root_is_pinned(void **state)
+{
+    struct place *place = *state;
+    static const char *const folders[] = {"x", "x/b", "x/b/.git"};
+    for (size_t i = 0; i < countof(folders); i++) {
+        assert_int_equal(mkdirat(place->fd, folders[i], 0755), 0);
+    }
+    for (int inner_first = 0; inner_first < 2; inner_first++) {
+        struct trial trial = {
+            .request = {.writable = inner_first ? WORDS("x/b", ".") : WORDS(".", "x/b")}};
+        trial_plan(&trial, place);
+        with_string x = memory_format("%s/x", trial.path);
+        with_string b = memory_format("%s/x/b", trial.path);
+        with_string git = memory_format("%s/x/b/.git", trial.path);
+        assert_true(has_rule(trial.sandbox, LAUNCH_PIN, x));
+        assert_true(has_rule(trial.sandbox, LAUNCH_PIN, b));
+        assert_true(has_rule(trial.sandbox, LAUNCH_CLOSE, git));
+        trial_done(&trial);
+    }
+}
+
 /* I10: berm's state within a root, and every folder on the way to it. */
 static void berms_state_is_closed_with_the_way_to_it(void **state)
 {
@@ -126,6 +191,9 @@ int main(void)
         IN_PLACE(not_everything_may_be_opened),
         IN_PLACE(what_steers_others_is_closed),
         IN_PLACE(a_link_is_covered),
+        IN_PLACE(where_git_is_led_is_closed),
+        IN_PLACE(a_root_that_is_its_own_git_folder_is_refused),
+        IN_PLACE(a_root_in_a_root_is_pinned),
         IN_PLACE(berms_state_is_closed_with_the_way_to_it),
         IN_PLACE(a_report_in_a_root_is_refused),
         IN_PLACE(what_appeared_is_told),
