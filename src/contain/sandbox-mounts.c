@@ -2,25 +2,33 @@
  * be? Source: proc(5) mountinfo. */
 #include "sandbox-priv.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
+/* Every pointer leads into the text. */
 struct mount_line {
-    char device[24];
-    char root[512];
-    char path[4096];
-    char options[512];
-    char type[64];
+    char *text;
+    const char *device;
+    const char *path;
+    bool writable;
+    const char *type;
 };
 
-/* Blanks, tabs, newlines and backslashes are written as three octal digits. */
+static void mount_line_done(struct mount_line *line)
+{
+    memory_free(line->text);
+}
+#define with_mount_line cleanup(mount_line_done) struct mount_line
+
+/* Blanks, tabs, newlines and backslashes are written as three octal digits; no other blank is. */
 static void unescape(char *text)
 {
     char *to = text;
     for (const char *from = text; *from; from++) {
-        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3') {
-            char digits[4] = {from[1], from[2], from[2] ? from[3] : '\0', '\0'};
+        if (from[0] == '\\' && strspn(from + 1, "01234567") >= 3) {
+            char digits[] = {from[1], from[2], from[3], '\0'};
             *to++ = (char)strtol(digits, NULL, 8);
             from += 3;
         } else {
@@ -30,18 +38,31 @@ static void unescape(char *text)
     *to = '\0';
 }
 
+/* "36 35 98:0 /root /path rw,noatime shared:1 - ext4 /dev/x rw"; what it cannot be is no line. */
 static bool parse_mount(const char *line, struct mount_line *entry)
 {
-    if (sscanf(line, "%*d %*d %23s %511s %4095s %511s", entry->device, entry->root, entry->path,
-               entry->options) != 4) {
-        return false;
+    enum { ID, PARENT, DEVICE, ROOT, PATH_FIELD, OPTIONS, FIELDS };
+    char *fields[FIELDS];
+    entry->text = memory_format("%.*s", (int)strcspn(line, "\n"), line);
+    char *rest = entry->text;
+    for (int i = 0; i < FIELDS; i++) {
+        fields[i] = strsep(&rest, " ");
+        if (!fields[i] || fields[i][0] == '\0') {
+            return false;
+        }
     }
-    const char *dash = strstr(line, " - ");
-    if (!dash || sscanf(dash, " - %63s", entry->type) != 1) {
-        return false;
+    const char *field = strsep(&rest, " ");
+    while (field && strcmp(field, "-") != 0) {
+        field = strsep(&rest, " ");
     }
-    unescape(entry->path);
-    return true;
+    entry->device = fields[DEVICE];
+    entry->path = fields[PATH_FIELD];
+    unescape(fields[PATH_FIELD]);
+    const char *mode = strsep(&fields[OPTIONS], ",");
+    entry->writable = strcmp(mode, "rw") == 0;
+    entry->type = strsep(&rest, " ");
+    return entry->type && rest && fields[PATH_FIELD][0] == '/' &&
+           (entry->writable || strcmp(mode, "ro") == 0);
 }
 
 static bool may_be_written(const struct sandbox *sandbox, const struct mount_line *entry,
@@ -74,9 +95,9 @@ static bool may_be_written(const struct sandbox *sandbox, const struct mount_lin
 /* A mount that a later one stands over cannot be reached. */
 static bool is_covered(const char *rest, const char *path)
 {
-    struct mount_line later;
     for (const char *line = rest; *line;
          line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
+        with_mount_line later = {0};
         if (parse_mount(line, &later) && strcmp(later.path, "/") != 0 &&
             path_is_beneath(path, later.path)) {
             return true;
@@ -90,14 +111,13 @@ int sandbox_check_mounts(const struct sandbox *sandbox, const char *text,
 {
     bool root_seen = false;
     for (const char *line = text; *line;) {
-        struct mount_line entry;
+        with_mount_line entry = {0};
         const char *rest = line + strcspn(line, "\n");
         rest += *rest == '\n';
         if (!parse_mount(line, &entry)) {
             return sandbox_not_as_planned(err, "a mount cannot be read", "mountinfo");
         }
-        bool writable = strncmp(entry.options, "rw", 2) == 0;
-        if (writable && !may_be_written(sandbox, &entry, private_device) &&
+        if (entry.writable && !may_be_written(sandbox, &entry, private_device) &&
             !is_covered(rest, entry.path)) {
             return sandbox_not_as_planned(err, "a mount can be written", entry.path);
         }

@@ -3,6 +3,12 @@
 #define ROOT    "1 0 254:0 / / ro,nosuid - ext4 /dev/vda rw\n"
 #define PRIVATE "9 1 0:50 /tmp /tmp rw,nosuid,nodev - tmpfs berm rw,size=1024k\n"
 
+#define TEN     "aaaaaaaaa/"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define LONG                                                                                       \
+    HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED        \
+        HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED "a"
+
 static struct sandbox plan_with_a_root(void)
 {
     struct sandbox sandbox = {.root_count = 1};
@@ -51,6 +57,12 @@ static void anything_else_is_a_refusal_that_names_it(void **state)
         /* An earlier one at a folder above does not cover it. */
         {ROOT "2 1 0:61 / /run ro - tmpfs x rw\n3 2 0:60 / /run/user/1 rw - fuse x rw\n",
          "written (/run/user/1)"},
+        /* Blanks of other kinds are not escaped, and lengths have no bound: not read is not passed. */
+        {ROOT "2 1 0:61 /r\rro /x rw - ext4 x rw\n", "written (/x)"},
+        {ROOT "2 1 0:61 / /x\vro,y rw - ext4 x rw\n", "written (/x"},
+        {ROOT "2 1 0:61 /" LONG " /x rw - ext4 x rw\n", "written (/x)"},
+        {ROOT "2 1 0:61 / /" LONG LONG " rw - ext4 x rw\n", "written (/aa"},
+        {ROOT "2 1 0:61 / /x rw - proc\n", "cannot be read"},
         {ROOT "nonsense\n", "cannot be read"},
         {ROOT "2 1 0:61 / /x rw ext4 x rw\n", "cannot be read"},
         {"", "no root"},
