@@ -229,10 +229,13 @@ void decide_payload_ended(struct broker *broker, int exit_code, int exit_signal,
     }
 }
 
-/* bubblewrap is no more. It folds a signal into its exit code, as shells do. */
+/* bubblewrap is no more. It folds a signal into its exit code, as shells do: a launcher that was
+ * killed took the payload with it. One that left of itself without a word hides how the payload ended,
+ * and its own exit must not be taken for that. */
 static void sandbox_ended(struct broker *broker)
 {
     const struct reaper *reaper = &broker->reaper;
+    launch_hear(broker); /* what was said since the last time; now it is all */
     if (broker->launch.ended) {
         return; /* how, was told */
     }
@@ -240,6 +243,13 @@ static void sandbox_ended(struct broker *broker)
         launch_explain_end(broker);
     }
     bool folded = reaper->exit_signal == 0 && reaper->exit_code > 128;
+    if (broker->launch.executed && !broker->decided && !folded && reaper->exit_signal == 0) {
+        struct err failure = {0};
+        (void)err_set(&failure, ERR_INTERNAL,
+                      "the launcher ended without a word of how the payload did (exit %d)",
+                      reaper->exit_code);
+        decide_broken(broker, &failure);
+    }
     settle_exit(broker, folded ? 0 : reaper->exit_code,
                 folded ? reaper->exit_code - 128 : reaper->exit_signal);
 }

@@ -57,6 +57,50 @@ static void the_exit_is_the_launchers_word(void **state)
     assert_int_equal(broker.launch.usage.user_ns, 5);
 }
 
+/* bubblewrap's end as the controller meets it: with a last word that was not heard yet, or none. */
+static void end_bubblewrap(int exit_code, const struct launch_word *last)
+{
+    siginfo_t info;
+    broker.state = STOP_RUNNING;
+    say(&(struct launch_word){.said = LAUNCH_EXECUTED});
+    if (last) {
+        assert_int_equal(os_send(fd_num(&far), last, sizeof *last), sizeof *last);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(exit_code);
+    }
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    broker.tree.leader.pid = pid;
+    decide_reap(&broker);
+    assert_true(broker.leader_ended);
+}
+
+/* T12: a word that came after the channel was looked at, but before the end was. */
+static void the_last_word_comes_before_the_end(void **state)
+{
+    end_bubblewrap(137, &(struct launch_word){.said = LAUNCH_ENDED, .value = 137});
+    assert_int_equal(broker.ending->how, ENDED_EXITED);
+    assert_int_equal(broker.ending->exit_code, 137);
+    assert_int_equal(broker.ending->exit_signal, 0);
+}
+
+/* T12: a launcher that could not tell how the payload ended is no success. */
+static void an_end_without_a_word_is_no_success(void **state)
+{
+    end_bubblewrap(0, NULL);
+    assert_int_equal(broker.ending->how, ENDED_FAILED);
+    assert_non_null(strstr(broker.ending->failure.msg, "without a word"));
+}
+
+/* But one that was killed took the payload with it. */
+static void a_killed_launcher_took_the_payload_with_it(void **state)
+{
+    end_bubblewrap(128 + SIGKILL, NULL);
+    assert_int_equal(broker.ending->how, ENDED_SIGNALLED);
+    assert_int_equal(broker.ending->exit_signal, SIGKILL);
+}
+
 /* R20 R21: who failed with a full quota between two looks has met the limit. */
 static void end_with_a_full_quota(int exit_code)
 {
@@ -127,6 +171,9 @@ int main(void)
         CASE(another_file_is_a_change),
         CASE(what_cannot_be_executed_is_told_as_ever),
         CASE(the_exit_is_the_launchers_word),
+        CASE(the_last_word_comes_before_the_end),
+        CASE(an_end_without_a_word_is_no_success),
+        CASE(a_killed_launcher_took_the_payload_with_it),
         CASE(a_failure_with_a_full_quota_is_the_limit),
         CASE(a_success_with_a_full_quota_is_none),
         CASE(nobody_to_say_anything_to),
