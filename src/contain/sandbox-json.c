@@ -10,7 +10,14 @@ static void set(json_t *object, const char *key, const char *text)
     json_object_set_new(object, key, json_text(span_of_string(text)));
 }
 
-static json_t *mounts_to_json(const struct sandbox *sandbox)
+static void because(json_t *object, const char *reason, bool explain)
+{
+    if (explain) {
+        set(object, "because", reason);
+    }
+}
+
+static json_t *mounts_to_json(const struct sandbox *sandbox, bool explain)
 {
     static const char *const kinds[] = {
         [MOUNT_READ_ONLY] = "read-only", [MOUNT_WRITABLE] = "writable", [MOUNT_EMPTY] = "hidden",
@@ -25,7 +32,7 @@ static json_t *mounts_to_json(const struct sandbox *sandbox)
         json_t *one = json_object();
         set(one, "path", entry->path);
         set(one, "is", kinds[entry->kind]);
-        set(one, "because", entry->origin);
+        because(one, entry->origin, explain);
         json_array_append_new(list, one);
     }
     static const char *const private[] = {"/tmp", "/var/tmp", "/dev/shm"};
@@ -33,13 +40,13 @@ static json_t *mounts_to_json(const struct sandbox *sandbox)
         json_t *one = json_object();
         set(one, "path", private[i]);
         set(one, "is", "private");
-        set(one, "because", "one file system of memory with a quota, gone after the run");
+        because(one, "one file system of memory with a quota, gone after the run", explain);
         json_array_append_new(list, one);
     }
     return list;
 }
 
-static json_t *rules_to_json(const struct sandbox *sandbox)
+static json_t *rules_to_json(const struct sandbox *sandbox, bool explain)
 {
     static const char *const kinds[] = {
         [LAUNCH_KEEP] = "shown",       [LAUNCH_EXPECT] = "identity compared",
@@ -52,7 +59,7 @@ static json_t *rules_to_json(const struct sandbox *sandbox)
         json_t *one = json_object();
         set(one, "path", rule->path);
         set(one, "is", kinds[rule->kind]);
-        set(one, "because", rule->origin);
+        because(one, rule->origin, explain);
         json_array_append_new(list, one);
     }
     return list;
@@ -77,7 +84,7 @@ static json_t *gpu_to_json(const struct sandbox *sandbox)
     return devices;
 }
 
-json_t *sandbox_to_json(const struct sandbox *sandbox)
+static json_t *to_json(const struct sandbox *sandbox, bool explain)
 {
     json_t *json = json_object();
     set(json, "tool", binding_file_path(sandbox->tool, 0));
@@ -90,8 +97,8 @@ json_t *sandbox_to_json(const struct sandbox *sandbox)
         json_array_append_new(namespaces, json_string(names[i]));
     }
     json_object_set_new(json, "namespaces", namespaces);
-    json_object_set_new(json, "mounts", mounts_to_json(sandbox));
-    json_object_set_new(json, "closures", rules_to_json(sandbox));
+    json_object_set_new(json, "mounts", mounts_to_json(sandbox, explain));
+    json_object_set_new(json, "closures", rules_to_json(sandbox, explain));
     json_object_set_new(json, "environment", environment_to_json(sandbox));
     json_object_set_new(json, "gpu", gpu_to_json(sandbox));
     json_object_set_new(json, "private_bytes", json_integer(sandbox->private_bytes));
@@ -104,10 +111,15 @@ json_t *sandbox_to_json(const struct sandbox *sandbox)
     return json;
 }
 
-/* Every closed call with its reason; a record leaves it out, since it is the same in each. */
+json_t *sandbox_to_json(const struct sandbox *sandbox)
+{
+    return to_json(sandbox, false);
+}
+
+/* With reasons, and every closed call; a record leaves both out, since they are the same in each. */
 json_t *sandbox_explain(const struct sandbox *sandbox)
 {
-    json_t *json = sandbox_to_json(sandbox);
+    json_t *json = to_json(sandbox, true);
     json_t *calls = json_array();
     size_t count = 0;
     const struct filter_row *rows = filter_rows(&count);

@@ -15,7 +15,7 @@ static void a_plan_can_be_read(void **state)
     size_t index;
     const json_t *one;
     json_array_foreach(json_object_get(json, "mounts"), index, one) {
-        assert_non_null(json_string_value(json_object_get(one, "because")));
+        assert_null(json_object_get(one, "because"));
         writable =
             writable || (strcmp(json_string_value(json_object_get(one, "path")), trial.path) == 0 &&
                          strcmp(json_string_value(json_object_get(one, "is")), "writable") == 0);
@@ -24,6 +24,9 @@ static void a_plan_can_be_read(void **state)
     assert_true(json_array_size(json_object_get(json, "closures")) >= 3);
     with_json explained = sandbox_explain(trial.sandbox);
     assert_true(json_array_size(json_object_get(explained, "closed_calls")) > 30);
+    json_array_foreach(json_object_get(explained, "mounts"), index, one) {
+        assert_non_null(json_string_value(json_object_get(one, "because")));
+    }
     trial_done(&trial);
 }
 
