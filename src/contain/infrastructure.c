@@ -238,6 +238,13 @@ static const struct reason capabilities = {
 static const struct reason path = {
     "a path of the plan cannot be mounted as it was planned",
     "look at the path that it names; berm run --explain shows the plan"};
+static const struct reason denied = {
+    "the user that it runs as may not enter the folder, or one on the way to it",
+    "let that user pass through each folder on the way (chmod o+x, setfacl -m u:NAME:x)\n"
+    "or run it as the user whose folder it is (as root: --user NAME)"};
+static const struct reason launcher = {
+    "the launcher could not finish it",
+    "look at the step and the path that it names; berm run --explain --sandbox shows the plan"};
 static const struct reason silent = {"bubblewrap ended without a word", BY_HAND};
 static const struct reason unknown = {"bubblewrap failed", BY_HAND};
 
@@ -267,6 +274,7 @@ static const struct {
     {"pivot_root", &mounts, true},
     {"Unknown option", &too_old, false},
     {"Unexpected capabilities", &capabilities, false},
+    {"cannot be set up: cannot ", &launcher, false},
     {"Can't find source path", &path, false},
     {"Can't bind mount", &path, false},
     {"Can't create file", &path, false},
@@ -285,8 +293,25 @@ static const struct reason *ask_host(const struct infrastructure_host *host)
     return !host->is_root && host->apparmor_restricts == 1 ? &apparmor : NULL;
 }
 
+/* What opens folders, when the user that it runs as may not; of bubblewrap, then of the launcher. */
+static bool is_denied(const char *line)
+{
+    static const char *const words[] = {"Can't find source path", "cannot find what was there",
+                                        "cannot keep visible", "cannot enter the working folder",
+                                        "cannot open the payload's file"};
+    for (size_t i = 0; i < countof(words) && strstr(line, ": Permission denied"); i++) {
+        if (strstr(line, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const struct reason *understand(const struct infrastructure_host *host, const char *line)
 {
+    if (is_denied(line)) {
+        return &denied;
+    }
     for (size_t i = 0; i < countof(said); i++) {
         if (strstr(line, said[i].words)) {
             const struct reason *better = said[i].asks_host ? ask_host(host) : NULL;

@@ -158,9 +158,16 @@ static void conclude_sandbox(struct run *run)
     if (ending->how == ENDED_FAILED && ending->failure.code == ERR_UNAVAILABLE) {
         char *saw = NULL;
         char *remedy = NULL;
+        uid_t uid;
+        gid_t gid;
+        if (!sandbox_becomes(preparation->sandbox, &uid, &gid)) {
+            uid = os_geteuid();
+            gid = os_getegid();
+        }
         infrastructure_explain(ending->failure.msg, &saw, &remedy);
         checks_add_take(&preparation->checks, CHECK_SANDBOX, false,
-                        memory_copy_string("the sandbox cannot be made here"), saw, remedy);
+                        memory_format("the sandbox cannot be made here for user %u:%u", uid, gid),
+                        saw, remedy);
     }
 }
 

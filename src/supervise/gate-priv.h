@@ -29,7 +29,7 @@ struct gate {
     int exec_fd;
     char *const *argv;
     char *const *environment;
-    int cwd_fd;
+    int cwd_fd; /* -1: stay where berm is */
     int failure_fd;
     int release_fd;
     pid_t controller;

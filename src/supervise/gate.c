@@ -46,7 +46,7 @@ static int reset_signals(struct gate *gate)
 
 static int enter_cwd(struct gate *gate)
 {
-    return os_fchdir(gate->cwd_fd);
+    return gate->cwd_fd < 0 ? 0 : os_fchdir(gate->cwd_fd);
 }
 
 /* Any of the sources may have any number, that of a target too (the caller may have started us

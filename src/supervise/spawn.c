@@ -70,6 +70,7 @@ static void plan_sandbox(const struct spawn *spawn, const struct supervise_reque
     gate->exec_fd = binding_exec_fd(sandbox_tool(sandbox));
     gate->argv = sandbox_tool_argv(sandbox);
     gate->environment = sandbox_tool_environment(sandbox);
+    gate->cwd_fd = -1; /* the launcher enters it, and says what it is when it may not */
     gate->become = sandbox_becomes(sandbox, &gate->uid, &gate->gid);
     gate->handed[0] = fd_num(&spawn->diagnostics_write); /* nothing to read there */
     gate->handed[1] = fd_num(&spawn->diagnostics_write);

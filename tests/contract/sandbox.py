@@ -46,6 +46,21 @@ def script(text):
     return ["--", "/bin/sh", "-c", text]
 
 
+@case("R32 a working folder that the user may not enter is a refusal: folder, user and remedy")
+def _(t):
+    shut = t.dir / "shut"
+    (shut / "below").mkdir(parents=True)
+    shut.chmod(0)
+    try:
+        for wanted in [shut, shut / "below"] if ROOT else [shut]:
+            done, _ = run(t, "--cwd", wanted, "--", "/bin/true")
+            t.equal(done.status, 121, str(done))
+            for word in (str(wanted), f"user {USER}:", "may not enter", "fix "):
+                t.contains(done.err.decode(), word)
+    finally:
+        shut.chmod(0o700)
+
+
 @case("T12 every way to end is told as without a sandbox: codes, signals, what cannot be executed")
 def _(t):
     (t.dir / "text").write_text("no program\n")
