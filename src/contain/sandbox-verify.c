@@ -246,7 +246,9 @@ static void raise_all(const struct sandbox *sandbox, bool abstract_closed,
             sandbox->sockets_closed
                 ? "the network is the host's, and this kernel's Landlock does not close abstract "
                   "sockets (Linux 6.12)"
-                : "not every socket of a daemon could be covered";
+                : "not every socket of a daemon could be covered: one has a relative or odd name, "
+                  "or "
+                  "there are too many";
     }
 }
 

@@ -27,8 +27,10 @@
  * Ownership    the sandbox owns its descriptors; the accessors lend them.
  * Limitations  .git and .berm are closed at the top of a writable root, not in folders below it. A
  *              whole .git is read-only, so a commit fails: with only its hooks and its config closed
- *              a file named commondir would bring in others. A socket by path that a daemon makes
- *              after the plan was made, in a place that is visible, can be reached. With Landlock,
+ *              a file named commondir would bring in others. A socket by path, in a place that
+ *              is visible, can be reached when its daemon made it after the plan was made, lives in
+ *              another network namespace, or moved it after bind(2). What a bind mount elsewhere
+ *              shows of a hidden place is not hidden. With Landlock,
  *              POSIX message queues cannot be opened for writing: they lie in no file system that a
  *              rule could name. Programs of 32 bits are refused.
  * Source       mount_namespaces(7), user_namespaces(7), bwrap(1), gitrepository-layout(5).

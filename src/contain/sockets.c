@@ -102,14 +102,34 @@ static bool read_table(struct buf *table)
     return got == 0 && buf_fits(table);
 }
 
-/* "Num RefCount Protocol Flags Type St Inode Path": the path is the rest of the line. */
+/* "Num: RefCount Protocol Flags Type St Inode Path": the path is the rest of the line, and whatever
+ * bind(2) was given. NULL: no such line. Empty: it has no path. */
+static const char *path_of(char *line)
+{
+    char *rest = line;
+    for (int i = 0; i < 7; i++) {
+        rest += strspn(rest, " ");
+        size_t length = strcspn(rest, " ");
+        if (length == 0 || (i == 0 && rest[length - 1] != ':')) {
+            return NULL;
+        }
+        rest += length;
+    }
+    return *rest == ' ' ? rest + 1 : rest;
+}
+
+/* Where a relative name leads to, its daemon knows; and a name with a newline is no line. Nobody can
+ * say that those are covered. */
 static void cover_table(struct sandbox *sandbox, char *table, size_t *count)
 {
     char *rest = table;
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
-        char *path = strstr(line, " /");
-        if (path) {
-            cover(sandbox, path + 1, "a daemon listens there", count);
+    (void)strsep(&rest, "\n"); /* the heading */
+    for (char *line; (line = strsep(&rest, "\n")) != NULL && (rest || line[0] != '\0');) {
+        const char *path = path_of(line);
+        if (path && path[0] == '/') {
+            cover(sandbox, path, "a daemon listens there", count);
+        } else if (!path || (path[0] != '\0' && path[0] != '@')) {
+            sandbox->sockets_closed = false;
         }
     }
 }

@@ -28,6 +28,42 @@ static void a_daemon_that_can_be_seen_is_covered(void **state)
     close(fd);
 }
 
+/* SB-5: where such a name leads to cannot be said, so nothing is said to be closed. */
+static void a_name_that_leads_nowhere_is_not_passed_over(void **state)
+{
+    struct place *place = *state;
+    static const char *const names[] = {"relative", "two\nlines", "a /b"};
+    assert_int_equal(mkdirat(place->fd, "a ", 0755), 0);
+    for (size_t i = 0; i < countof(names); i++) {
+        struct trial trial = {0};
+        int here = open(".", O_PATH | O_CLOEXEC);
+        assert_int_equal(fchdir(place->fd), 0);
+        int fd = listen_at(names[i]);
+        trial_plan(&trial, place);
+        assert_false(trial.sandbox->sockets_closed);
+        trial_done(&trial);
+        close(fd);
+        assert_int_equal(unlink(names[i]), 0);
+        assert_int_equal(fchdir(here), 0);
+        close(here);
+    }
+}
+
+/* Blanks are a part of it. */
+static void a_name_with_blanks_is_covered(void **state)
+{
+    struct place *place = *state;
+    with_string path = memory_format("%s/a  /b ", place->path);
+    with_string folder = memory_format("%s/a  ", place->path);
+    struct trial trial = {0};
+    assert_int_equal(mkdir(folder, 0755), 0);
+    int fd = listen_at(path);
+    trial_plan(&trial, place);
+    assert_true(has_rule(trial.sandbox, LAUNCH_MASK, path));
+    trial_done(&trial);
+    close(fd);
+}
+
 /* What a link or several forms of an address lead to is covered once, at its own place. */
 static void an_address_is_followed(void **state)
 {
@@ -65,6 +101,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_PLACE(a_daemon_that_can_be_seen_is_covered),
+        IN_PLACE(a_name_that_leads_nowhere_is_not_passed_over),
+        IN_PLACE(a_name_with_blanks_is_covered),
         IN_PLACE(an_address_is_followed),
         cmocka_unit_test(variables_that_lead_to_daemons_are_known),
     };
