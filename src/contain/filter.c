@@ -60,6 +60,8 @@ static const char spaces[] = "in a user namespace of its own a process has every
                              "with them reaches parts of the kernel that are closed to it";
 static const char hidden[] = "its flags lie behind a pointer; libc goes on with clone";
 static const char others[] = "enters the namespace of somebody else";
+static const char first[] = "a limit of time on the first process ends the run and hides what it "
+                            "used";
 static const char mounts[] = "changes what is mounted where";
 static const char roots[] = "with a working folder outside of the new root it is a way out";
 static const char handles[] = "opens a file by its number, wherever it lies";
@@ -117,6 +119,7 @@ static const struct filter_row rows[] = {
     {"perf_event_open", SYS_perf_event_open, EPERM, spies, ALWAYS},
     {"lookup_dcookie", SYS_lookup_dcookie, EPERM, spies, ALWAYS},
     {"userfaultfd", SYS_userfaultfd, EPERM, stalls, ALWAYS},
+    {"prlimit64", SYS_prlimit64, EPERM, first, "of process 1", {IS(0, ALL, 1)}},
 
     /* What is open is listed, so that the family of a newer kernel is closed. */
     {"socket",
