@@ -77,7 +77,9 @@ static struct finding probe_sandbox(const struct contain *contain, enum guarante
                                 memory_copy_string("mend what they name, or do not require it")};
     }
     return (struct finding){memory_copy_string(why ? why : "the sandbox does not close it"),
-                            memory_copy_string("leave --network host out")};
+                            memory_copy_string(sandbox_shares_network(contain->sandbox)
+                                                   ? "leave --network host out"
+                                                   : "end that daemon, or do not require it")};
 }
 
 static bool needs_scope(enum guarantee guarantee)

@@ -55,18 +55,21 @@ static bool is_covered(const struct sandbox *sandbox, const char *path)
 static bool is_shown(const struct sandbox *sandbox, const char *path)
 {
     for (size_t i = 0; i < sandbox->shown_count; i++) {
-        if (path_is_beneath(path, sandbox->shown[i].path)) {
+        const char *shown = sandbox->shown[i].path;
+        if (path_is_beneath(path, shown) &&
+            (!path_is_temporary(path) || path_is_temporary(shown))) {
             return true;
         }
     }
     return false;
 }
 
+static const char *const private_places[] = {"/run", "/dev", "/proc", "/sys/fs/cgroup"};
+
 static bool is_private(const char *path)
 {
-    static const char *const places[] = {"/run", "/dev", "/proc", "/sys/fs/cgroup"};
-    for (size_t i = 0; i < countof(places); i++) {
-        if (path_is_beneath(path, places[i])) {
+    for (size_t i = 0; i < countof(private_places); i++) {
+        if (path_is_beneath(path, private_places[i])) {
             return true;
         }
     }
@@ -166,7 +169,9 @@ static bool is_open_already(const struct sandbox *sandbox, size_t index)
     const struct shown_place *wanted = &sandbox->shown[index];
     for (size_t i = 0; i < index; i++) {
         const struct shown_place *before = &sandbox->shown[i];
-        if (path_is_beneath(wanted->path, before->path) &&
+        /* The private ones come over what was opened from above them. */
+        bool kept = !path_is_temporary(wanted->path) || path_is_temporary(before->path);
+        if (kept && path_is_beneath(wanted->path, before->path) &&
             (before->writable || !wanted->writable)) {
             return true;
         }
@@ -258,6 +263,17 @@ static void plan_project(const struct sandbox_request *request, struct sandbox *
     }
 }
 
+/* It would bring back all at once what is hidden: daemons' places, devices, processes. */
+static bool holds_private(const char *path)
+{
+    for (size_t i = 0; i < countof(private_places); i++) {
+        if (path_is_beneath(private_places[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void plan_readable(const struct sandbox_request *request, struct sandbox *sandbox,
                           struct checks *checks)
 {
@@ -265,13 +281,16 @@ static void plan_readable(const struct sandbox_request *request, struct sandbox 
         with_host_path place = {0};
         int result = host_path_open(request->cwd_fd, *path, &place);
         if (result < 0 || is_private(place.path) != path_is_temporary(place.path) ||
-            strcmp(place.path, "/tmp") == 0 || strcmp(place.path, "/var/tmp") == 0) {
+            holds_private(place.path) || strcmp(place.path, "/tmp") == 0 ||
+            strcmp(place.path, "/var/tmp") == 0 || strcmp(place.path, "/dev/shm") == 0) {
             struct err err = {0};
             (void)err_sys(&err, result < 0 ? result : EACCES, "--readable '%s'", *path);
-            sandbox_refuse(checks, CHECK_ROOTS, memory_copy_string(err.msg),
-                           result < 0 ? ""
-                                      : "runtime and temporary folders stay private as a whole",
-                           "give a folder or file that is there");
+            sandbox_refuse(
+                checks, CHECK_ROOTS, memory_copy_string(err.msg),
+                result < 0 ? "" : "runtime and temporary folders stay private as a whole",
+                result < 0 ? "give a folder or file that is there"
+                           : "give a folder or file below it; what is outside of them is "
+                             "readable as it is");
             continue;
         }
         sandbox_show(sandbox, &place, false, "--readable");

@@ -217,6 +217,11 @@ bool sandbox_verified(const struct sandbox *sandbox)
     return sandbox->verified;
 }
 
+bool sandbox_shares_network(const struct sandbox *sandbox)
+{
+    return sandbox->host_network;
+}
+
 /* --- levels ------------------------------------------------------------------------------------- */
 
 static void enforce(struct guarantees *guarantees, enum guarantee guarantee)

@@ -93,6 +93,7 @@ bool sandbox_becomes(const struct sandbox *sandbox, uid_t *ret_uid, gid_t *ret_g
 int sandbox_verify(struct sandbox *sandbox, pid_t pid, pid_t child, const struct launch_word *word,
                    struct err *err) must_check;
 bool sandbox_verified(const struct sandbox *sandbox);
+bool sandbox_shares_network(const struct sandbox *sandbox); /* with the host */
 /* Which levels the plan promises once it is verified; what stays lower says why. */
 void sandbox_promise(const struct sandbox *sandbox, struct guarantees *guarantees);
 /* The same for any sandbox with a network of its own. */

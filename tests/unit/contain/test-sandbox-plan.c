@@ -62,6 +62,44 @@ static void folders_come_before_what_lies_in_them(void **state)
     trial_done(&trial);
 }
 
+/* What holds a hidden place would bring it back, and be mounted over the sandbox's own. */
+static void what_holds_a_hidden_place_is_not_shown(void **state)
+{
+    struct place *place = *state;
+    static const char *const wanted[] = {"/",    "/run",     "/dev",     "/proc",
+                                         "/tmp", "/var/tmp", "/dev/shm", "/sys"};
+    for (size_t i = 0; i < countof(wanted); i++) {
+        struct trial trial = {.request = {.readable = WORDS(wanted[i])}};
+        trial_plan(&trial, place);
+        if (!was_refused(&trial.checks, CHECK_ROOTS, "--readable")) {
+            fail_msg("%s is shown", wanted[i]);
+        }
+        assert_false(has_mount(trial.sandbox, MOUNT_READ_ONLY, wanted[i]) && i > 0);
+        trial_done(&trial);
+    }
+}
+
+/* The private folder covers it there, so that it must be kept all the same. */
+static void a_temporary_place_in_a_shown_folder_is_kept(void **state)
+{
+    struct place *place = *state;
+    struct trial trial = {.request = {.readable = WORDS("/var")}};
+    char path[] = "/var/tmp/berm-plan-XXXXXX";
+    assert_non_null(mkdtemp(path));
+    trial.request.writable = WORDS(path);
+    trial_plan(&trial, place);
+    assert_true(has_mount(trial.sandbox, MOUNT_WRITABLE, path));
+    assert_true(has_rule(trial.sandbox, LAUNCH_KEEP, path));
+    trial_done(&trial);
+    trial = (struct trial){.request = {.readable = WORDS("/var", path)}};
+    trial_plan(&trial, place);
+    assert_true(has_rule(trial.sandbox, LAUNCH_KEEP, path));
+    assert_false(sandbox_hides(trial.sandbox, path));
+    assert_true(sandbox_hides(trial.sandbox, "/var/tmp/berm-other"));
+    trial_done(&trial);
+    assert_int_equal(rmdir(path), 0);
+}
+
 static const char *value_of(const struct sandbox *sandbox, const char *name)
 {
     size_t n = strlen(name);
@@ -158,6 +196,8 @@ int main(void)
         IN_PLACE(a_plain_plan_opens_the_project_only),
         IN_PLACE(the_project_is_the_whole_of_it),
         IN_PLACE(folders_come_before_what_lies_in_them),
+        IN_PLACE(what_holds_a_hidden_place_is_not_shown),
+        IN_PLACE(a_temporary_place_in_a_shown_folder_is_kept),
         IN_PLACE(the_environment_leads_nowhere),
         IN_PLACE(a_home_that_is_open_stays_home),
         IN_PLACE(a_home_is_never_the_project),
