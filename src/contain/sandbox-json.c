@@ -56,6 +56,9 @@ static json_t *rules_to_json(const struct sandbox *sandbox, bool explain)
     json_t *list = json_array();
     for (size_t i = 0; i < sandbox->rule_count; i++) {
         const struct sandbox_rule *rule = &sandbox->rules[i];
+        if (!explain && (rule->kind == LAUNCH_KEEP || rule->kind == LAUNCH_EXPECT)) {
+            continue; /* they change nothing */
+        }
         json_t *one = json_object();
         set(one, "path", rule->path);
         set(one, "is", kinds[rule->kind]);

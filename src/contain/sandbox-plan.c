@@ -182,7 +182,9 @@ static bool is_open_already(const struct sandbox *sandbox, size_t index)
 /* What was shown must still be itself in the sandbox. */
 static void plan_shown(struct sandbox *sandbox)
 {
-    qsort(sandbox->shown, sandbox->shown_count, sizeof *sandbox->shown, compare_shown);
+    if (sandbox->shown_count > 0) {
+        qsort(sandbox->shown, sandbox->shown_count, sizeof *sandbox->shown, compare_shown);
+    }
     for (size_t i = 0; i < sandbox->shown_count; i++) {
         const struct shown_place *place = &sandbox->shown[i];
         if (!is_open_already(sandbox, i)) {

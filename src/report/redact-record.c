@@ -23,9 +23,24 @@ static json_t *text_as_json(struct span text)
     return json_text(buf_span(&out));
 }
 
+enum { PLAIN_WORD_BYTES = 16 };
+
+/* A short word of small letters is no secret by its shape, and most of a record is made of such. */
+static bool is_plain_word(struct span text)
+{
+    for (size_t i = 0; i < text.n && text.n <= PLAIN_WORD_BYTES; i++) {
+        char c = text.p[i];
+        if ((c < 'a' || c > 'z') && c != '_' && c != '-') {
+            return false;
+        }
+    }
+    return text.n <= PLAIN_WORD_BYTES;
+}
+
 static json_t *string_as_json(const json_t *string)
 {
-    return text_as_json(span_of(json_string_value(string), json_string_length(string)));
+    struct span text = span_of(json_string_value(string), json_string_length(string));
+    return is_plain_word(text) ? json_incref((json_t *)(uintptr_t)string) : text_as_json(text);
 }
 
 /* Argument lists. */
@@ -126,10 +141,16 @@ static json_t *redact_object(const json_t *value, bool secret)
     const char *name;
     json_t *member;
     json_object_foreach((json_t *)(uintptr_t)value, name, member) {
-        with_buf shown = room_for(strlen(name));
-        redact_text(span_of_string(name), &shown);
-        bool below = secret || redact_is_credential(span_of_string(name));
-        (void)json_object_set_new(object, buf_string(&shown), redact_any(member, below));
+        struct span text = span_of_string(name);
+        bool below = secret || redact_is_credential(text);
+        json_t *seen = redact_any(member, below);
+        if (is_plain_word(text)) {
+            (void)json_object_set_new_nocheck(object, name, seen);
+            continue;
+        }
+        with_buf shown = room_for(text.n);
+        redact_text(text, &shown);
+        (void)json_object_set_new(object, buf_string(&shown), seen);
     }
     return object;
 }

@@ -61,7 +61,10 @@ static void name_survivor(struct supervise_ending *ending, const struct proc_sta
 static void name_survivors(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
+    struct tree_sums sums;
     (void)!tree_look(&broker->tree, broker_elapsed_ms(broker)); /* else by what was known */
+    tree_read(&broker->tree, broker_elapsed_ms(broker),
+              &sums); /* under the name that they have now */
     ending->survivor_count = 0;
     for (int i = 0; i < broker->tree.member_limit; i++) {
         const struct member *member = &broker->tree.members[i];

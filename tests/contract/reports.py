@@ -13,7 +13,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from tap import SLOWNESS, berm_path, case, main
+from tap import SLOWNESS, berm_path, case, children, main
 from validate_report import faults_of
 
 
@@ -82,6 +82,7 @@ def _(t):
     t.equal(t.berm("run", "--report", "r.json", "--", "true").status, 0)
     t.equal(report_in(t)["outcome"], "success")
     t.equal(len(records(t)), 2)
+    t.wait_until(lambda: not children(), "what the killed run left (a short sleep) has ended")
 
 
 @case("S7 of two runs with one slot the later owns it, the earlier says where its report is")

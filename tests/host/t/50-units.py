@@ -213,7 +213,7 @@ if ROOT:
             switch.write_text(before)
         t.equal(done.status, 121, str(done))
         check = checks_of(record_of(t))["sandbox"]
-        t.contains(check["saw"], f"{switch} is 0")
+        t.contains(check["saw"], "user.max_user_namespaces is 0")
         t.contains(check["remedy"], "sysctl user.max_user_namespaces")
 
 
