@@ -78,13 +78,16 @@ int mounts_place_private(struct launcher *launcher) must_check;
 int mounts_do_items(struct launcher *launcher) must_check;
 int mounts_close_kernel(struct launcher *launcher) must_check;
 int mounts_detach_private(struct launcher *launcher) must_check;
+/* What lies there is out of reach; a path that is not there is passed over. Before the detachment. */
+int mounts_cover(struct launcher *launcher, const char *path) must_check;
 
 /* mountinfo.c */
 
 /* What is mounted at a place or beneath it is read-only, one mount after the other. */
 int mountinfo_close(struct launcher *launcher, const char *path) must_check;
-/* No file system of memory but the private one stays writable, */
-int mountinfo_close_memory(struct launcher *launcher) must_check;
+/* No file system of memory but the private one stays writable, nor one of the kernel; a second mount
+ * of /proc is covered, */
+int mountinfo_close_others(struct launcher *launcher) must_check;
 /* and nothing at all but that, what the plan opens, and /proc. */
 int mountinfo_check(struct launcher *launcher) must_check;
 

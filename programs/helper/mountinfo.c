@@ -164,35 +164,56 @@ static bool is_opened(const struct launcher *launcher, const struct mount_line *
     return false;
 }
 
-static int memory_visit(struct launcher *launcher, const struct mount_line *line,
+static bool is_one_of(const char *type, const char *const *types, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(type, types[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Another mount of processes shows those of the host, whose settings belong to the same user; it is
+ * covered wherever it is, and what else the kernel shows of itself is read-only, even in a folder
+ * that was opened. */
+static int others_visit(struct launcher *launcher, const struct mount_line *line,
                         const char *argument)
 {
-    static const char *const types[] = {"tmpfs", "ramfs", "devtmpfs", "mqueue", "hugetlbfs"};
-    bool memory = false;
-    for (size_t i = 0; i < countof(types); i++) {
-        memory = memory || strcmp(line->type, types[i]) == 0;
-    }
-    if (!memory || line->read_only || is_opened(launcher, line)) {
+    static const char *const memory[] = {"tmpfs", "ramfs", "devtmpfs", "mqueue", "hugetlbfs"};
+    static const char *const kernel[] = {"proc",     "sysfs",     "cgroup",  "cgroup2",
+                                         "configfs", "debugfs",   "tracefs", "securityfs",
+                                         "pstore",   "efivarfs",  "bpf",     "fusectl",
+                                         "resctrl",  "selinuxfs", "smackfs", "binfmt_misc"};
+    bool of_kernel = is_one_of(line->type, kernel, countof(kernel));
+    bool of_memory = is_one_of(line->type, memory, countof(memory));
+    bool is_proc = strcmp(line->type, "proc") == 0;
+    if ((is_proc && place_is_beneath(line->path, "/proc")) || (!is_proc && line->read_only) ||
+        (!of_kernel && (!of_memory || is_opened(launcher, line)))) {
         return 0;
     }
     with_fd found = reach(line);
-    int result = fd_is_open(&found) ? os_mount_read_only(fd_num(&found)) : fd_error(&found);
+    int result = fd_error(&found);
+    if (fd_is_open(&found)) {
+        result = is_proc ? mounts_cover(launcher, line->path) : os_mount_read_only(fd_num(&found));
+    }
     return result == -ENOENT ? 0 : result;
 }
 
-int mountinfo_close_memory(struct launcher *launcher)
+int mountinfo_close_others(struct launcher *launcher)
 {
-    return each_mount(launcher, memory_visit, NULL);
+    return each_mount(launcher, others_visit, NULL);
 }
 
 static int check_visit(struct launcher *launcher, const struct mount_line *line,
                        const char *argument)
 {
     static char name[200]; /* the line's own text is overwritten by the next */
-    /* A file of /proc is its process's, and what else is in it was closed by name; what a terminal
-     * holds is no memory that stays. */
-    if (line->read_only || strcmp(line->type, "proc") == 0 || strcmp(line->type, "devpts") == 0 ||
-        is_opened(launcher, line)) {
+    /* A file of the own /proc is its process's, and what else is in it was closed by name; what a
+     * terminal holds is no memory that stays. */
+    if (line->read_only ||
+        (strcmp(line->type, "proc") == 0 && place_is_beneath(line->path, "/proc")) ||
+        strcmp(line->type, "devpts") == 0 || is_opened(launcher, line)) {
         return 0;
     }
     with_fd found = reach(line);

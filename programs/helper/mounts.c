@@ -323,6 +323,11 @@ static int mask(const struct launcher *launcher, bool is_link, const char *path)
     return result < 0 ? result : must_be_read_only(fd_num(&covered));
 }
 
+int mounts_cover(struct launcher *launcher, const char *path)
+{
+    return mask(launcher, false, path);
+}
+
 /* --- the items of the plan ---------------------------------------------------------------------- */
 
 static int keep_item(struct launcher *launcher, const struct launch_item *item, const char *path)

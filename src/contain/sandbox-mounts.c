@@ -70,14 +70,14 @@ static bool may_be_written(const struct sandbox *sandbox, const struct mount_lin
 {
     static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full",   "/dev/random",
                                           "/dev/urandom", "/dev/tty",  "/dev/console"};
-    static const char *const types[] = {"proc", "devpts"};
     if (strcmp(entry->device, private_device) == 0) {
         return true;
     }
-    for (size_t i = 0; i < countof(types); i++) {
-        if (strcmp(entry->type, types[i]) == 0) {
-            return true;
-        }
+    if (strcmp(entry->type, "devpts") == 0) {
+        return true;
+    }
+    if (strcmp(entry->type, "proc") == 0) { /* another one is not the sandbox's */
+        return path_is_beneath(entry->path, "/proc");
     }
     for (size_t i = 0; i < countof(devices); i++) {
         if (strcmp(entry->path, devices[i]) == 0) {

@@ -461,6 +461,69 @@ def _(t, scene):
     t.equal((found["status"], found["left"], found["zombies"]), (0, [], 0), f"{found}")
 
 
+@attack("other-processes", "T20", "changes a process outside through another mount of /proc",
+        "succeeds", "covered, wherever it is mounted")
+@staged
+def _(t, scene):
+    if not ROOT:
+        t.skip("only root may mount everywhere")
+    pid = scene.hold(scene.victim_program, "hold", **scene.as_user())
+    places = [scene.project / "proc", t.dir / "proc"]
+    for place in places:
+        place.mkdir()
+    mounted = ["unshare", "--mount", "--propagation", "private", "sh", "-euc",
+               'for place in "$1" "$2"; do mount --bind /proc "$place"; done; shift 2; exec "$@"',
+               "sh", *places]
+    script = f"for place in {places[0]} {places[1]}; do echo 700 >$place/{pid}/oom_score_adj; done"
+    score = Path(f"/proc/{pid}/oom_score_adj")
+    before = score.read_text()
+    within = scene.sandboxed("--readable", places[1])
+    t.run(*mounted, *within, "sh", "-c", script, cwd=scene.project)
+    t.equal(score.read_text(), before)
+    done = t.run(*mounted, *within, "ls", "-A", *places, cwd=scene.project)
+    t.equal((done.status, sorted(done.out.decode().split())),
+            (0, sorted(f"{place}:" for place in places)))
+    t.run(*mounted, "setpriv", f"--reuid={USER}", f"--regid={GROUP}", "--clear-groups",
+          "sh", "-c", script, cwd=scene.project)
+    t.equal(score.read_text(), "700\n", "without")
+
+
+@attack("led-git", "I10 R33", "plants a hook where a .git that is a file or a link leads git",
+        "succeeds", "closed where it lies in a writable folder, with the way to it")
+@staged
+def _(t, scene):
+    hook = scene.plain / "deep/data/hooks/pre-commit"
+    hook.parent.mkdir(parents=True)
+    scene.own(scene.plain)
+    script = "echo evil >deep/data/hooks/pre-commit; mv deep away && mkdir -p deep/data/hooks"
+    for led in ("file", "link"):
+        if led == "file":
+            (scene.plain / ".git").write_text("gitdir: deep/data\n")
+        else:
+            (scene.plain / ".git").unlink()
+            (scene.plain / ".git").symlink_to("deep/data")
+        done = t.run(*scene.sandboxed(), "sh", "-c", f"cd {scene.plain}; {script}",
+                     cwd=scene.project)
+        t.equal((done.status, hook.exists(), (scene.plain / "away").exists()), (1, False, False),
+                f"{led}: {done}")
+    t.run("sh", "-c", script, cwd=scene.plain)
+    t.true((scene.plain / "away/data/hooks/pre-commit").exists(), "without")
+
+
+@attack("root-in-root", "I10 I2", "moves the folder above the .git of a root that lies in another",
+        "succeeds", "a mount cannot be renamed: EBUSY")
+@staged
+def _(t, scene):
+    script = "mv below away && mkdir -p below/.git/hooks && echo evil >below/.git/hooks/pre-commit"
+    inner = scene.project / "below"
+    for roots in ([scene.project, inner], [inner, scene.project]):
+        options = [word for root in roots for word in ("--writable", root)]
+        done = t.run(*scene.sandboxed(*options, writable=False), "sh", "-c", script,
+                     cwd=scene.project)
+        t.equal((done.status, (inner / ".git/hooks/pre-commit").exists()), (1, False), str(done))
+    t.equal(t.run("sh", "-c", script, cwd=scene.project).status, 0, "without")
+
+
 @attack("preload", "IB-3", "variables of the loader reach bubblewrap or the launcher", "succeeds",
         "they are started with an environment of their own")
 @staged

@@ -33,6 +33,8 @@ static void what_the_plan_opens_may_be_written(void **state)
         ROOT "2 1 0:5 /null /dev/null rw,nosuid - devtmpfs devtmpfs rw\n",
         ROOT "2 1 254:0 /home/u/a\\040b /home/u/a\\040b rw - ext4 /dev/vda rw\n",
         ROOT "2 1 254:0 /x /home/u/a\\040b/below rw - ext4 /dev/vda rw\n",
+        ROOT "2 1 0:22 / /home/u/a\\040b/proc rw - proc x rw\n"
+             "3 2 0:50 /empty /home/u/a\\040b/proc ro - tmpfs x rw\n",
         /* Covered by a later one: out of reach. */
         ROOT "2 1 0:60 / /run/user/1 rw - fuse x rw\n3 1 0:61 / /run ro - tmpfs x rw\n",
     };
@@ -57,6 +59,9 @@ static void anything_else_is_a_refusal_that_names_it(void **state)
         /* An earlier one at a folder above does not cover it. */
         {ROOT "2 1 0:61 / /run ro - tmpfs x rw\n3 2 0:60 / /run/user/1 rw - fuse x rw\n",
          "written (/run/user/1)"},
+        /* Processes of somebody else, in an opened folder too. */
+        {ROOT "2 1 0:22 / /srv/proc rw - proc x rw\n", "written (/srv/proc)"},
+        {ROOT "2 1 0:22 / /home/u/a\\040b/proc rw - proc x rw\n", "written (/home/u/a b/proc)"},
         /* Blanks of other kinds are not escaped, and lengths have no bound: not read is not passed. */
         {ROOT "2 1 0:61 /r\rro /x rw - ext4 x rw\n", "written (/x)"},
         {ROOT "2 1 0:61 / /x\vro,y rw - ext4 x rw\n", "written (/x"},
