@@ -119,6 +119,15 @@ static char *join(struct span element, const char *name)
     return memory_format("%.*s%s%s", (int)element.n, element.p, slash ? "" : "/", name);
 }
 
+/* Most elements of PATH do not hold the name: one question, and no walk that looks at every folder on
+ * the way. Whatever else the answer is, the walk says what it means. */
+static bool is_absent(const struct binding_request *request, const char *candidate)
+{
+    struct stat stat;
+    int result = os_stat_entry(candidate[0] == '/' ? AT_FDCWD : request->cwd_fd, candidate, &stat);
+    return result == -ENOENT || result == -ENOTDIR;
+}
+
 static int find_on_path(const struct binding_request *request, const char *name,
                         struct found *found, struct err *err)
 {
@@ -135,7 +144,9 @@ static int find_on_path(const struct binding_request *request, const char *name,
         struct span span = span_of(element, (size_t)(end - element));
         with_string candidate = join(span, name);
         with_walk walk = {0};
-        struct attempt attempt = try_candidate(request, candidate, &walk);
+        struct attempt attempt = is_absent(request, candidate)
+                                     ? (struct attempt){.verdict = MISSING}
+                                     : try_candidate(request, candidate, &walk);
         if (attempt.verdict == BROKEN) {
             return err_sys(err, attempt.error, "search for '%s'", candidate);
         }

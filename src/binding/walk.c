@@ -36,30 +36,32 @@ static int look(int fd, struct bfs_facts *ret_facts)
 }
 
 /* Go on from this directory: it takes part in where the path leads. */
-static int enter(struct walker *walker, struct fd *directory)
+static void enter(struct walker *walker, struct fd *directory, const struct bfs_facts *facts)
 {
     struct walk *walk = &walker->walk;
-    struct walk_place place = {0};
-    int result = look(fd_num(directory), &place.facts);
-    if (result < 0) {
-        return result;
-    }
+    struct walk_place place = {.facts = *facts};
     place.path = memory_copy_string(buf_length(&walker->path) ? buf_string(&walker->path) : "/");
     walk->places = memory_resize(walk->places, (walk->place_count + 1) * sizeof *walk->places);
     walk->places[walk->place_count++] = place;
     fd_close(&walker->here);
     walker->here = fd_take(directory);
-    return 0;
+}
+
+static int look_and_enter(struct walker *walker, struct fd *directory)
+{
+    struct bfs_facts facts;
+    int result = fd_is_open(directory) ? look(fd_num(directory), &facts) : fd_error(directory);
+    if (result == 0) {
+        enter(walker, directory, &facts);
+    }
+    return result;
 }
 
 static int enter_root(struct walker *walker)
 {
     with_fd root = fd_adopt(os_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0));
-    if (!fd_is_open(&root)) {
-        return fd_error(&root);
-    }
     buf_clear(&walker->path);
-    return enter(walker, &root);
+    return look_and_enter(walker, &root);
 }
 
 static int enter_parent(struct walker *walker)
@@ -71,7 +73,7 @@ static int enter_parent(struct walker *walker)
     const char *path = buf_string(&walker->path);
     const char *last = strrchr(path, '/');
     buf_cut(&walker->path, last ? (size_t)(last - path) : 0);
-    return enter(walker, &parent);
+    return look_and_enter(walker, &parent);
 }
 
 /* The link's text comes before what is still to be walked. */
@@ -145,7 +147,8 @@ static int step_to(struct walker *walker, const char *name, bool last)
         return -ENAMETOOLONG;
     }
     if (S_ISDIR(facts.mode)) {
-        return enter(walker, &next);
+        enter(walker, &next, &facts);
+        return 0;
     }
     if (!last) {
         return -ENOTDIR;
