@@ -11,6 +11,7 @@
 struct mount_line {
     char *text;
     const char *device;
+    const char *root; /* of the file system, what is shown */
     const char *path;
     bool writable;
     const char *type;
@@ -57,7 +58,9 @@ static bool parse_mount(const char *line, struct mount_line *entry)
     }
     entry->device = fields[DEVICE];
     entry->path = fields[PATH_FIELD];
+    entry->root = fields[ROOT];
     unescape(fields[PATH_FIELD]);
+    unescape(fields[ROOT]);
     const char *mode = strsep(&fields[OPTIONS], ",");
     entry->writable = strcmp(mode, "rw") == 0;
     entry->type = strsep(&rest, " ");
@@ -125,4 +128,51 @@ int sandbox_check_mounts(const struct sandbox *sandbox, const char *text,
         line = rest;
     }
     return root_seen ? 0 : sandbox_not_as_planned(err, "it has no root", "mountinfo");
+}
+
+/* --- the same place by another mount ------------------------------------------------------------ */
+
+static const char *next_line(const char *line)
+{
+    line += strcspn(line, "\n");
+    return line + (*line == '\n');
+}
+
+/* What is left of a path beneath a root: empty, or from a slash on. */
+static const char *rest_beneath(const char *path, const char *root)
+{
+    return strcmp(root, "/") == 0 ? (path[1] ? path : "") : path + strlen(root);
+}
+
+static char *joined(const char *root, const char *rest)
+{
+    return strcmp(root, "/") == 0 && rest[0] ? memory_copy_string(rest)
+                                             : memory_format("%s%s", root, rest);
+}
+
+void mounts_other_paths(const char *text, const char *path, struct strvec *ret_paths)
+{
+    const char *own = NULL;
+    size_t longest = 0;
+    for (const char *line = text; *line; line = next_line(line)) {
+        with_mount_line entry = {0};
+        if (parse_mount(line, &entry) && path_is_beneath(path, entry.path) &&
+            strlen(entry.path) >= longest) {
+            own = line;
+            longest = strlen(entry.path);
+        }
+    }
+    with_mount_line mine = {0};
+    if (!own || !parse_mount(own, &mine)) {
+        return;
+    }
+    with_string within = joined(mine.root, rest_beneath(path, mine.path));
+    for (const char *line = text; *line; line = next_line(line)) {
+        with_mount_line entry = {0};
+        if (line != own && parse_mount(line, &entry) && strcmp(entry.device, mine.device) == 0 &&
+            path_is_beneath(within, entry.root)) {
+            with_string other = joined(entry.path, rest_beneath(within, entry.root));
+            strvec_push(ret_paths, other);
+        }
+    }
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buf.h"
 #include "file.h"
 #include "filter.h"
 #include "infrastructure.h"
@@ -471,6 +472,22 @@ static int plan_tool(const struct sandbox_request *request, struct sandbox *sand
     return 0;
 }
 
+/* Without it, no other path of a hidden place is known. */
+static void read_host_mounts(struct sandbox *sandbox)
+{
+    enum { MOUNTS_MAX = 4 << 20 };
+    with_buf text = buf_new(MOUNTS_MAX);
+    with_fd file = fd_adopt(os_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY, 0));
+    char chunk[16384];
+    ssize_t got = fd_error(&file);
+    while (fd_is_open(&file) && (got = os_read(fd_num(&file), chunk, sizeof chunk)) > 0) {
+        buf_add(&text, chunk, (size_t)got);
+    }
+    if (got == 0 && buf_fits(&text)) {
+        sandbox->host_mounts = memory_copy_string(buf_string(&text));
+    }
+}
+
 static int check_user(const struct sandbox_request *request, struct checks *checks)
 {
     uid_t uid = request->become ? request->uid : os_geteuid();
@@ -516,6 +533,8 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
         roots_close(request, sandbox, &sandbox->roots[i], checks);
     }
     plan_home(sandbox);
+    read_host_mounts(sandbox);
+    aliases_close(sandbox, checks);
     plan_state(request, sandbox);
     sockets_close(sandbox, request->inherited);
     plan_environment(request, sandbox);
@@ -553,6 +572,7 @@ void sandbox_free(struct sandbox *sandbox)
     memory_free(sandbox->rules);
     memory_free(sandbox->home);
     memory_free(sandbox->home_inside);
+    memory_free(sandbox->host_mounts);
     memory_free(sandbox->cwd);
     strvec_done(&sandbox->gpu);
     strvec_done(&sandbox->environment);

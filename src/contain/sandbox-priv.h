@@ -95,6 +95,7 @@ struct sandbox {
     char *home;        /* the caller's, physical; NULL: none that could be hidden */
     char *home_inside; /* NULL: HOME stays as it is */
     struct strvec environment;
+    char *host_mounts;   /* text of the host's mountinfo */
     bool home_is_open;   /* by an option */
     bool sockets_closed; /* every socket by path that was found is covered or hidden */
 
@@ -147,6 +148,11 @@ void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
 /* Beneath /tmp, /var/tmp or /dev/shm. */
 bool path_is_temporary(const char *path);
 
+/* sandbox-aliases.c: the paths by which other mounts of the host show the place as well. */
+void sandbox_aliases(const struct sandbox *sandbox, const char *path, struct strvec *ret_paths);
+/* What is hidden is covered there too. */
+void aliases_close(struct sandbox *sandbox, struct checks *checks);
+
 /* sockets.c: a rule LAUNCH_MASK for each that is visible. */
 void sockets_close(struct sandbox *sandbox, char *const *inherited);
 /* A variable that leads to a daemon. */
@@ -160,6 +166,9 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
 /* sandbox-mounts.c: text of mountinfo; private_device is "major:minor" of the private file system. */
 int sandbox_check_mounts(const struct sandbox *sandbox, const char *text,
                          const char *private_device, struct err *err) must_check;
+/* Where else a mount of the same file system would show a physical path, by the text of the host's
+ * mountinfo; another mount may cover it there. */
+void mounts_other_paths(const char *text, const char *path, struct strvec *ret_paths);
 /* sandbox-verify.c: ERR_UNAVAILABLE with both texts; returns -1. */
 int sandbox_not_as_planned(struct err *err, const char *what, const char *seen);
 

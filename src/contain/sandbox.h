@@ -29,8 +29,8 @@
  *              whole .git is read-only, so a commit fails: with only its hooks and its config closed
  *              a file named commondir would bring in others. A socket by path, in a place that
  *              is visible, can be reached when its daemon made it after the plan was made, lives in
- *              another network namespace, or moved it after bind(2). What a bind mount elsewhere
- *              shows of a hidden place is not hidden. With Landlock,
+ *              another network namespace, or moved it after bind(2). A hidden place is
+ *              hidden by every path of its whole, but not a part of it that is bound elsewhere. With Landlock,
  *              POSIX message queues cannot be opened for writing: they lie in no file system that a
  *              rule could name. Programs of 32 bits are refused.
  * Source       mount_namespaces(7), user_namespaces(7), bwrap(1), gitrepository-layout(5).

@@ -55,17 +55,13 @@ bool sockets_is_control_variable(const char *name)
     return false;
 }
 
-static void cover(struct sandbox *sandbox, const char *path, const char *origin, size_t *count)
+static void cover_at(struct sandbox *sandbox, const char *path, const char *origin, size_t *count)
 {
-    with_host_path place = {0};
-    /* Not there, or not to be reached by this user: then not by the payload either. */
-    if (host_path_open(AT_FDCWD, path, &place) < 0 || !S_ISSOCK(place.stat.st_mode) ||
-        sandbox_hides(sandbox, place.path)) {
+    if (sandbox_hides(sandbox, path)) {
         return;
     }
     for (size_t i = 0; i < sandbox->rule_count; i++) {
-        if (sandbox->rules[i].kind == LAUNCH_MASK &&
-            strcmp(sandbox->rules[i].path, place.path) == 0) {
+        if (sandbox->rules[i].kind == LAUNCH_MASK && strcmp(sandbox->rules[i].path, path) == 0) {
             return;
         }
     }
@@ -74,7 +70,22 @@ static void cover(struct sandbox *sandbox, const char *path, const char *origin,
         return;
     }
     (*count)++;
-    sandbox_add_rule(sandbox, LAUNCH_MASK, place.path, NULL, origin);
+    sandbox_add_rule(sandbox, LAUNCH_MASK, path, NULL, origin);
+}
+
+static void cover(struct sandbox *sandbox, const char *path, const char *origin, size_t *count)
+{
+    with_host_path place = {0};
+    with_strvec others = {0};
+    /* Not there, or not to be reached by this user: then not by the payload either. */
+    if (host_path_open(AT_FDCWD, path, &place) < 0 || !S_ISSOCK(place.stat.st_mode)) {
+        return;
+    }
+    cover_at(sandbox, place.path, origin, count);
+    sandbox_aliases(sandbox, place.path, &others);
+    for (size_t i = 0; i < others.count; i++) {
+        cover_at(sandbox, others.strings[i], origin, count);
+    }
 }
 
 /* An address has its path behind the first slash of "unix:path=/p,guid=x", "unix:///p", "/p". */
@@ -137,7 +148,7 @@ static void cover_table(struct sandbox *sandbox, char *table, size_t *count)
 void sockets_close(struct sandbox *sandbox, char *const *inherited)
 {
     size_t count = 0;
-    sandbox->sockets_closed = true;
+    sandbox->sockets_closed = sandbox->host_mounts != NULL;
     for (char *const *entry = inherited; *entry; entry++) {
         const char *value = strchr(*entry, '=');
         with_string name = memory_format("%.*s", (int)strcspn(*entry, "="), *entry);

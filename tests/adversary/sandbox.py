@@ -488,6 +488,39 @@ def _(t, scene):
     t.equal(score.read_text(), "700\n", "without")
 
 
+@attack("second-mount", "I10 R45 SB-5", "reads a home, or connects to a daemon, by another mount "
+        "of what is hidden", "succeeds", "covered there too")
+@staged
+def _(t, scene):
+    if not ROOT:
+        t.skip("only root may mount everywhere")
+    hidden, shown = t.dir / "hidden", Path("/opt")
+    (hidden / "u").mkdir(parents=True)
+    (hidden / "u/secret").write_text("secret\n")
+    (hidden / "run").mkdir()
+    scene.listen(socket.AF_UNIX, str(hidden / "run/daemon"))
+    scene.own(hidden)
+    connect = f"""
+import os, socket
+print(os.path.exists("{shown}/h/u/secret"))
+try:
+    socket.socket(socket.AF_UNIX).connect("{shown}/r/daemon")
+    print(True)
+except OSError:
+    print(False)
+"""
+    mounted = ["unshare", "--mount", "--propagation", "private", "sh", "-euc",
+               'mount -t tmpfs -o mode=755 x "$2"; mkdir "$2/h" "$2/r"; mount --bind "$1" /home; '
+               'mount --bind /home "$2/h"; mount --bind "$1/run" "$2/r"; shift 2; exec "$@"',
+               "sh", hidden, shown]
+    python = ["/usr/bin/python3", "-c", connect]
+    done = t.run(*mounted, "setpriv", f"--reuid={USER}", f"--regid={GROUP}", "--clear-groups",
+                 *python, cwd=scene.project)
+    t.equal(done.out.decode().split(), ["True", "True"], f"without: {done}")
+    done = t.run(*mounted, *scene.sandboxed(), *python, cwd=scene.project)
+    t.equal((done.status, done.out.decode().split()), (0, ["False", "False"]), str(done))
+
+
 @attack("led-git", "I10 R33", "plants a hook where a .git that is a file or a link leads git",
         "succeeds", "closed where it lies in a writable folder, with the way to it")
 @staged

@@ -82,11 +82,47 @@ static void anything_else_is_a_refusal_that_names_it(void **state)
     }
 }
 
+static void check_others(const char *path, const char *const *wanted)
+{
+    static const char text[] = "1 0 254:0 / / rw - ext4 /dev/vda rw\n"
+                               "2 1 0:30 /@home /home rw - btrfs x rw\n"
+                               "3 1 0:30 / /mnt/all\\040of rw - btrfs x rw\n"
+                               "4 1 0:30 /@home/u/www /srv/www rw - btrfs x rw\n"
+                               "5 1 254:0 /var/lib /data rw - ext4 /dev/vda rw\n"
+                               "6 1 0:40 /@home /other rw - tmpfs x rw\n"
+                               "7 1 0:25 / /run rw - tmpfs x rw\n"
+                               "8 1 0:25 / /chroot/run rw - tmpfs x rw\n";
+    with_strvec found = {0};
+    mounts_other_paths(text, path, &found);
+    size_t count = 0;
+    for (; wanted[count]; count++) {
+        assert_true(count < found.count);
+        assert_string_equal(found.strings[count], wanted[count]);
+    }
+    assert_int_equal(found.count, count);
+}
+
+/* I10: the same place by a bind mount, by the whole of its file system, by one that is mounted twice. */
+static void other_mounts_show_a_place_too(void **state)
+{
+    check_others("/home", (const char *const[]){"/mnt/all of/@home", NULL});
+    check_others("/home/u/www/x",
+                 (const char *const[]){"/mnt/all of/@home/u/www/x", "/srv/www/x", NULL});
+    check_others("/srv/www", (const char *const[]){"/home/u/www", "/mnt/all of/@home/u/www", NULL});
+    check_others("/run/d/s", (const char *const[]){"/chroot/run/d/s", NULL});
+    check_others("/var/lib/mysql", (const char *const[]){"/data/mysql", NULL});
+    check_others("/var/lib", (const char *const[]){"/data", NULL});
+    check_others("/var/library", (const char *const[]){NULL});
+    check_others("/data", (const char *const[]){"/var/lib", NULL});
+    check_others("/usr", (const char *const[]){NULL});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_plan_opens_may_be_written),
         cmocka_unit_test(anything_else_is_a_refusal_that_names_it),
+        cmocka_unit_test(other_mounts_show_a_place_too),
     };
     return cmocka_run_group_tests_name("contain/sandbox-mounts", tests, NULL, NULL);
 }
