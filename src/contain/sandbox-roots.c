@@ -60,6 +60,9 @@ static void add_once(struct sandbox *sandbox, enum launch_kind kind, const char 
  * are made such, or the closed one could be moved away and another be put in its place. */
 static void pin_down_to(struct sandbox *sandbox, const char *root, const char *path)
 {
+    if (strlen(path) <= strlen(root)) {
+        return; /* the root itself, which is a mount point */
+    }
     with_string step = memory_copy_string(path);
     for (char *slash = step + strlen(root); (slash = strchr(slash + 1, '/')) != NULL;) {
         *slash = '\0';

@@ -13,13 +13,17 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from tap import Failed, case, main  # noqa: E402
 
-DRIVE, DENY = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+# Where other users can start them too, wherever this tree lies.
+TOOLS = tempfile.TemporaryDirectory(prefix="berm-tools-")
+os.chmod(TOOLS.name, 0o755)
+DRIVE, DENY = (shutil.copy(sys.argv.pop(1), TOOLS.name) for _ in range(2))
 PYTHON = os.path.realpath("/usr/bin/python3")
 SH = os.path.realpath("/bin/sh")
 ORDINARY = 1000

@@ -87,6 +87,7 @@ class Scene:
         shutil.copy(ESCAPE, self.escape)
         shutil.copy(ESCAPE, self.victim_program)
         shutil.copy(ESCAPE, self.bin / "tool")
+        self.attack = shutil.copy(ATTACK, self.bin / "attack")
         self.files = {self.project / ".git/config": "[core]\n", t.home / "secret": "secret\n",
                       self.project / ".git/HEAD": "ref: refs/heads/main\n",
                       self.project / ".berm/config.yaml": "", t.dir / "outside": "outside\n"}
@@ -426,7 +427,7 @@ TREES = {  # of tests/fixtures/attack.c: the exit status of the run
 @staged
 def _(t, scene):
     for name, status in TREES.items():
-        found = left_over(t, *scene.sandboxed("--timeout=500ms", "--grace-ms=50"), ATTACK, name, 20,
+        found = left_over(t, *scene.sandboxed("--timeout=500ms", "--grace-ms=50"), scene.attack, name, 20,
                           cwd=scene.project)
         t.equal((found["status"], found["left"]), (status, []), f"{name}: {found}")
 
@@ -435,7 +436,7 @@ def _(t, scene):
         "stopped at the limit of tasks, all of it by one signal; the host goes on")
 @staged
 def _(t, scene):
-    found = left_over(t, *scene.sandboxed("--tasks=40", "--grace-ms=50"), ATTACK, "bomb", 120,
+    found = left_over(t, *scene.sandboxed("--tasks=40", "--grace-ms=50"), scene.attack, "bomb", 120,
                       cwd=scene.project)
     t.equal((found["status"], found["left"]), (120, []), f"{found}")
     t.equal(record_of(t)["report"]["termination"]["limit"], "pids")
@@ -457,7 +458,7 @@ def _(t, scene):
     if not ROOT:
         t.skip("only root may make a pid namespace everywhere")
     found = left_over(t, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
-                      *scene.sandboxed(), ATTACK, "orphans", 20, cwd=scene.project)
+                      *scene.sandboxed(), scene.attack, "orphans", 20, cwd=scene.project)
     t.equal((found["status"], found["left"], found["zombies"]), (0, [], 0), f"{found}")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
-from tap import SLOWNESS, case, main  # noqa: E402
+from tap import SLOWNESS, case, children, main  # noqa: E402
 
 DRIVE = os.path.abspath(sys.argv.pop(1))
 SH = os.path.realpath("/bin/sh")
@@ -60,6 +60,8 @@ def drive(t, fault=None, log=None):
         words = rest.decode(errors="replace").splitlines()
     output = child.communicate(b"kill\nhang-up\n", timeout=30 * SLOWNESS)[1]
     t.started.remove(child)
+    # The drive is gone, and with it whoever it had started: the kernel ends them, in its own time.
+    t.wait_until(lambda: not children(), f"{fault}: the sandbox ends with its drive")
     return words, output.decode(errors="replace")
 
 

@@ -22,6 +22,9 @@ struct trial {
 
 static unused void trial_plan(struct trial *trial, const struct place *place)
 {
+    /* The request is looked at again by some tests, when this function has returned. */
+    static const char *const inherited[] = {"HOME=/root", NULL};
+    static const char *const environment[] = {"HOME=/root", "LANG=C", NULL};
     struct err err = {0};
     char *const *argv = WORDS("/bin/true", "a b");
     assert_non_null(realpath(place->path, trial->path));
@@ -37,9 +40,10 @@ static unused void trial_plan(struct trial *trial, const struct place *place)
     request->cwd_fd = place->fd;
     request->cwd_path = trial->path;
     request->binding = trial->binding;
-    request->inherited = request->inherited ? request->inherited : WORDS("HOME=/root");
+    request->inherited =
+        request->inherited ? request->inherited : (char *const *)(uintptr_t)inherited;
     request->environment =
-        request->environment ? request->environment : WORDS("HOME=/root", "LANG=C");
+        request->environment ? request->environment : (char *const *)(uintptr_t)environment;
     request->private_bytes = 1 << 20;
     request->private_inodes = 500;
     request->become = geteuid() == 0;
