@@ -6,11 +6,6 @@
 #include "file.h"
 #include "process.h"
 
-static int64_t nanoseconds(struct timespec time)
-{
-    return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
-}
-
 static struct bfs_facts facts_from(const struct stat *stat)
 {
     return (struct bfs_facts){
@@ -21,8 +16,8 @@ static struct bfs_facts facts_from(const struct stat *stat)
         .owner = stat->st_uid,
         .group = stat->st_gid,
         .size_bytes = stat->st_size,
-        .mtime_ns = nanoseconds(stat->st_mtim),
-        .ctime_ns = nanoseconds(stat->st_ctim),
+        .mtime_ns = clock_timespec_ns(stat->st_mtim),
+        .ctime_ns = clock_timespec_ns(stat->st_ctim),
     };
 }
 

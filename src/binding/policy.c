@@ -8,6 +8,7 @@
 
 #include "file.h"
 #include "memory.h"
+#include "path.h"
 #include "process.h"
 
 static const char *const names[] = {
@@ -110,15 +111,6 @@ static int judge_file(const struct binding_request *request, const struct walk *
     return 0;
 }
 
-static bool lies_beneath(const char *path, const char *directory)
-{
-    size_t n = strlen(directory);
-    if (n == 1) {
-        return true; /* "/" */
-    }
-    return strncmp(path, directory, n) == 0 && path[n] == '/';
-}
-
 /* The root itself by identity, the file beneath it by the physical path that was just walked. */
 static int match_root(const struct binding_request *request, const char *root,
                       const struct walk *walk, bool *ret_matches, struct err *err)
@@ -136,7 +128,7 @@ static int match_root(const struct binding_request *request, const char *root,
     if (error < 0) {
         return err_sys(err, error, "find the trusted root '%s'", root);
     }
-    *ret_matches = S_ISDIR(there.facts.mode) ? lies_beneath(walk->canonical, there.canonical)
+    *ret_matches = S_ISDIR(there.facts.mode) ? path_is_beneath(walk->canonical, there.canonical)
                                              : bfs_facts_same_inode(&there.facts, &walk->facts);
     return 0;
 }

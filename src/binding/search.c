@@ -8,6 +8,7 @@
 
 #include "file.h"
 #include "memory.h"
+#include "text.h"
 
 /* How good a candidate is; the best reason for a failure is remembered. */
 enum verdict { RUNS, MISSING, CANNOT_RUN, BROKEN };
@@ -98,16 +99,6 @@ static int find_explicit(const struct binding_request *request, const char *name
     return 0;
 }
 
-static const char *path_of(char *const *environment)
-{
-    for (; environment && *environment; environment++) {
-        if (strncmp(*environment, "PATH=", 5) == 0) {
-            return *environment + 5;
-        }
-    }
-    return NULL;
-}
-
 /* ELEMENT/NAME; an empty element is the working directory, written so that a script's name cannot
  * be taken for an option or be searched again. */
 static char *join(struct span element, const char *name)
@@ -131,7 +122,7 @@ static bool is_absent(const struct binding_request *request, const char *candida
 static int find_on_path(const struct binding_request *request, const char *name,
                         struct found *found, struct err *err)
 {
-    const char *path = path_of(request->environment);
+    const char *path = text_variable(request->environment, "PATH");
     if (!path) {
         return err_set(err, ERR_NOT_FOUND,
                        "'%s' cannot be searched for: the environment of the command has no PATH",

@@ -8,7 +8,7 @@ static int64_t read_clock(clockid_t id)
 {
     struct timespec now;
     (void)clock_gettime(id, &now); /* these clocks always exist */
-    return now.tv_sec * NS_PER_S + now.tv_nsec;
+    return clock_timespec_ns(now);
 }
 
 static int64_t monotonic(void)

@@ -10,9 +10,20 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/time.h>
+#include <time.h>
 
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S  INT64_C(1000000000)
+
+static inline int64_t clock_timespec_ns(struct timespec time)
+{
+    return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
+}
+static inline int64_t clock_timeval_ns(struct timeval time)
+{
+    return (int64_t)time.tv_sec * NS_PER_S + (int64_t)time.tv_usec * 1000;
+}
 
 struct os_clock {
     int64_t (*monotonic_ns)(void);

@@ -10,6 +10,7 @@
 #include "file.h"
 #include "memory.h"
 #include "owner-priv.h"
+#include "text.h"
 #include "validate.h"
 
 enum {
@@ -29,21 +30,10 @@ struct archive {
     struct bfs_dir dir;
 };
 
-static const char *variable(char *const *environment, const char *name)
-{
-    size_t n = strlen(name);
-    for (; environment && *environment; environment++) {
-        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=') {
-            return *environment + n + 1;
-        }
-    }
-    return NULL;
-}
-
 /* XDG Base Directory Specification: a relative path is to be ignored, like an empty one. */
 static const char *absolute_variable(char *const *environment, const char *name)
 {
-    const char *value = variable(environment, name);
+    const char *value = text_variable(environment, name);
     return value && value[0] == '/' ? value : NULL;
 }
 

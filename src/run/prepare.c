@@ -5,6 +5,7 @@
 
 #include "file.h"
 #include "memory.h"
+#include "path.h"
 #include "process.h"
 #include "user.h"
 
@@ -20,15 +21,6 @@ static void refuse(struct preparation *preparation, const char *code, const stru
     if (refusal && preparation->failure.code == ERR_NONE) {
         preparation->failure = *err;
     }
-}
-
-static bool lies_beneath(const char *path, const char *root)
-{
-    size_t n = strlen(root);
-    while (n > 1 && root[n - 1] == '/') {
-        n--;
-    }
-    return strncmp(path, root, n) == 0 && (n == 1 || path[n] == '/' || path[n] == '\0');
 }
 
 /* The descriptor first; its name is asked of the kernel, so that both are the same folder. */
@@ -59,7 +51,7 @@ static int open_cwd(const struct run_request *request, struct preparation *prepa
         return err_set(err, ERR_CHANGED, "the working folder '%s' was removed", wanted);
     }
     for (char *const *root = request->roots; root && *root; root++) {
-        if (lies_beneath(preparation->cwd_path, *root)) {
+        if (path_is_beneath(preparation->cwd_path, *root)) {
             return 0;
         }
     }
