@@ -26,7 +26,7 @@ def no_core():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-@case("R19 SIGINT, SIGTERM, SIGHUP, SIGQUIT: the tree is ended, then berm dies of the same signal")
+@case("R19 LC-3 SIGINT, SIGTERM, SIGHUP, SIGQUIT: the tree is ended, then berm dies of the same signal")
 def _(t):
     for number in (SIGINT, SIGTERM, SIGHUP, SIGQUIT):
         found = under_berm(t, ATTACK, "stubborn-grandchild", stop=number, preexec_fn=no_core)
@@ -64,7 +64,7 @@ def _(t):
 STAYS = "trap 'echo told' TERM; echo ready; while :; do sleep 0.05; done"
 
 
-@case("R19 Ctrl-C while the rest of a finished run is being ended: berm dies of it, the outcome stands")
+@case("R19 LC-3 Ctrl-C while the rest of a finished run is being ended: berm dies of it, the outcome stands")
 def _(t):
     os.mkfifo(t.dir / "up")
     script = ("(trap 'echo told' TERM; echo >up; while :; do sleep 100 & wait; done) & "
@@ -97,7 +97,7 @@ def _(t):
     t.equal((stream["pass_error"], stream["passed_bytes"] < stream["bytes"]), ("EINTR", True))
 
 
-@case("Ctrl-C twice does not wait for the grace")
+@case("LC-3 Ctrl-C twice does not wait for the grace")
 def _(t):
     terminal = Terminal(t, berm_path(), "run", "--grace-ms", 600000, "--", "sh", "-c", STAYS)
     terminal.wait_for(rb"ready")
@@ -106,7 +106,9 @@ def _(t):
     terminal.press(CTRL_C)
     terminal.finish()
     t.equal(terminal.code(), -SIGINT)
-    t.contains(record_of(t)["report"]["termination"]["requested_signals"], "SIGKILL")
+    report = record_of(t)["report"]
+    t.contains(report["termination"]["requested_signals"], "SIGKILL")
+    t.equal(report["cleanup"]["descendants_remaining"], [])
 
 
 @case("the payload is in a session of its own: Ctrl-C reaches it through berm alone")

@@ -38,7 +38,7 @@ static int lookup(const struct place *place, const char *path, int flags)
     return fd;
 }
 
-/* FS-1: the same answers from openat2 and from the walk that replaces it where it is missing. */
+/* FS-1, FS-3: the same answers from openat2 and from the walk that replaces it where it is missing. */
 static void the_kernel_and_the_walk_give_the_same_answers(void **state)
 {
     struct place *place = *state;
@@ -108,7 +108,7 @@ static void move_the_folder_out(void)
     assert_int_equal(renameat(swapped->fd, "root/a", swapped->fd, "outside/a"), 0);
 }
 
-/* FS-1, I2: a component is swapped before each step in turn. The file outside is never reached. */
+/* FS-1, FS-3, I2: a component is swapped before each step in turn. The file outside is never reached. */
 static void a_component_that_is_swapped_under_way(void **state)
 {
     struct place *place = *state;

@@ -1,8 +1,12 @@
 #include "../unit.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -154,6 +158,108 @@ static void a_program_changed_in_place_is_refused(void **state)
     assert_non_null(strstr(message, "was changed after it was bound"));
 }
 
+/* What a process has that a run may leave changed. */
+struct condition {
+    int threads;
+    int descriptors;
+    int is_subreaper;
+    sigset_t blocked;
+    void (*handlers[NSIG])(int);
+};
+
+static int count_of(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    int count = -3; /* ".", ".." and, of the descriptors, its own */
+    while (readdir(dir)) {
+        count++;
+    }
+    closedir(dir);
+    return count;
+}
+
+static struct condition condition_now(void)
+{
+    struct condition now = {0}; /* compared as bytes */
+    now.threads = count_of("/proc/self/task") + 1;
+    now.descriptors = count_of("/proc/self/fd");
+    assert_int_equal(prctl(PR_GET_CHILD_SUBREAPER, &now.is_subreaper), 0);
+    assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &now.blocked), 0);
+    for (int signal = 1; signal < NSIG; signal++) {
+        struct sigaction action = {0};
+        (void)sigaction(signal, NULL, &action);
+        now.handlers[signal] = action.sa_handler;
+    }
+    return now;
+}
+
+static volatile sig_atomic_t own_signals;
+
+static void count_own(int signal)
+{
+    own_signals++;
+}
+
+static int cancel_pipe[2];
+
+static void cancel(void *context, const struct supervise_view *view)
+{
+    if (scene.calls++ == 0) {
+        assert_int_equal(write(cancel_pipe[1], "x", 1), 1);
+    }
+}
+
+/* The state of the process is compared, and nothing that ran for the run is there any more. */
+static void run_and_compare(char *const *argv, const struct condition *before, enum outcome outcome)
+{
+    static char path_variable[] = "PATH=/usr/bin:/bin";
+    static char state_variable[96];
+    char *const environment[] = {path_variable, state_variable, NULL};
+    (void)snprintf(state_variable, sizeof state_variable, "XDG_STATE_HOME=%s/state", scene.folder);
+    struct run_request request = run_request_plain();
+    request.argv = argv;
+    request.environment = environment;
+    request.cancel_fd = cancel_pipe[0];
+    request.sample_ms = 10;
+    request.observer.on_sample = cancel;
+    scene.calls = 0;
+    with_run_result result = {0};
+    struct err err = {0};
+    if (run_execute(&request, &result, &err) < 0) {
+        fail_msg("no record: %s", err.msg);
+    }
+    assert_int_equal(result.outcome, outcome);
+    struct condition after = condition_now();
+    assert_int_equal(after.threads, 1);
+    assert_memory_equal(&after, before, sizeof after);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    int signals = own_signals;
+    assert_int_equal(raise(SIGINT), 0);
+    assert_int_equal(own_signals, signals + 1);
+}
+
+/* LC-1, LC-4: a cancelled run and a refused one leave the process that called them as it was. */
+static void nothing_of_a_run_outlives_it(void **state)
+{
+    char *const sleeps[] = {(char[]){"sleep"}, (char[]){"1000"}, NULL};
+    char *const lacks[] = {(char[]){"/nonexistent/program"}, NULL};
+    struct sigaction counts = {.sa_handler = count_own};
+    struct sigaction before_int;
+    assert_int_equal(sigaction(SIGINT, &counts, &before_int), 0);
+    assert_int_equal(pipe2(cancel_pipe, O_CLOEXEC), 0);
+    struct condition before = condition_now();
+    run_and_compare(sleeps, &before, OUTCOME_INTERRUPTED);
+    char byte = 0;
+    assert_int_equal(read(cancel_pipe[0], &byte, 1), 1); /* it was looked at, never read */
+    assert_int_equal(byte, 'x');
+    run_and_compare(lacks, &before, OUTCOME_PREFLIGHT_REFUSED);
+    close(cancel_pipe[0]);
+    close(cancel_pipe[1]);
+    assert_int_equal(sigaction(SIGINT, &before_int, NULL), 0);
+}
+
 static int make_folder(void **state)
 {
     (void)snprintf(scene.folder, sizeof scene.folder, "/tmp/berm-run-XXXXXX");
@@ -176,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_swapped_program_never_runs_under_the_old_digest),
         cmocka_unit_test(a_program_changed_in_place_is_refused),
+        cmocka_unit_test(nothing_of_a_run_outlives_it),
     };
     return cmocka_run_group_tests_name("run/run", tests, make_folder, remove_folder);
 }
