@@ -13,6 +13,7 @@
 #include "infrastructure.h"
 #include "memory.h"
 #include "process.h"
+#include "text.h"
 
 void sandbox_add_mount(struct sandbox *sandbox, enum mount_kind kind, const char *path,
                        const char *origin)
@@ -86,10 +87,10 @@ static void hide(struct sandbox *sandbox, const char *path, const char *origin)
 {
     with_host_path place = {0};
     if (!path || path[0] != '/' || host_path_open(AT_FDCWD, path, &place) < 0 ||
-        !S_ISDIR(place.stat.st_mode) || is_private(place.path) || is_covered(sandbox, place.path) ||
-        sandbox->hidden_count == HIDDEN_MAX) {
+        !S_ISDIR(place.stat.st_mode) || is_private(place.path) || is_covered(sandbox, place.path)) {
         return;
     }
+    BUG_IF(sandbox->hidden_count == HIDDEN_MAX);
     sandbox_add_mount(sandbox, MOUNT_EMPTY, place.path, origin);
     sandbox->hidden[sandbox->hidden_count++] = memory_copy_string(place.path);
 }
@@ -106,17 +107,6 @@ static bool holds_the_system(const char *path)
     return false;
 }
 
-static const char *variable(char *const *environment, const char *name)
-{
-    size_t n = strlen(name);
-    for (char *const *entry = environment; *entry; entry++) {
-        if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=') {
-            return *entry + n + 1;
-        }
-    }
-    return NULL;
-}
-
 static void plan_base(const struct sandbox_request *request, struct sandbox *sandbox)
 {
     sandbox_add_mount(sandbox, MOUNT_READ_ONLY, "/", "the host, read-only");
@@ -129,7 +119,7 @@ static void plan_base(const struct sandbox_request *request, struct sandbox *san
     if (os_stat_entry(AT_FDCWD, "/sys/fs/cgroup", &stat) == 0) {
         sandbox_add_mount(sandbox, MOUNT_EMPTY, "/sys/fs/cgroup", "control groups stay outside");
     }
-    const char *home = variable(request->inherited, "HOME");
+    const char *home = text_variable(request->inherited, "HOME");
     hide(sandbox, "/home", "home folders are private");
     hide(sandbox, "/root", "home folders are private");
     with_host_path place = {0};
@@ -419,7 +409,7 @@ static bool leads_out_of_sight(const struct sandbox *sandbox, const char *entry)
 
 static void plan_environment(const struct sandbox_request *request, struct sandbox *sandbox)
 {
-    const char *home = variable(request->environment, "HOME");
+    const char *home = text_variable(request->environment, "HOME");
     bool new_home = !home || home[0] != '/' || sandbox_hides(sandbox, home);
     for (char *const *entry = request->environment; *entry; entry++) {
         with_string name = memory_format("%.*s", (int)strcspn(*entry, "="), *entry);
@@ -441,7 +431,7 @@ static void plan_environment(const struct sandbox_request *request, struct sandb
 static void plan_tool_environment(const struct sandbox_request *request, struct sandbox *sandbox)
 {
 #ifdef BERM_FAULTS
-    const char *fault = variable(request->inherited, "BERM_FAULT");
+    const char *fault = text_variable(request->inherited, "BERM_FAULT");
     if (fault) {
         strvec_push_format(&sandbox->tool_environment, "BERM_FAULT=%s", fault);
     }
@@ -472,20 +462,20 @@ static int plan_tool(const struct sandbox_request *request, struct sandbox *sand
     return 0;
 }
 
-/* Without it, no other path of a hidden place is known. */
-static void read_host_mounts(struct sandbox *sandbox)
+/* Without it nobody can say by which other paths a hidden place is seen. */
+static int read_host_mounts(struct sandbox *sandbox, struct checks *checks)
 {
-    enum { MOUNTS_MAX = 4 << 20 };
     with_buf text = buf_new(MOUNTS_MAX);
-    with_fd file = fd_adopt(os_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY, 0));
-    char chunk[16384];
-    ssize_t got = fd_error(&file);
-    while (fd_is_open(&file) && (got = os_read(fd_num(&file), chunk, sizeof chunk)) > 0) {
-        buf_add(&text, chunk, (size_t)got);
+    int result = host_text_read(AT_FDCWD, "/proc/self/mountinfo", &text);
+    result = result < 0 ? result : mount_table_parse(buf_string(&text), &sandbox->host_mounts);
+    if (result < 0) {
+        struct err err = {0};
+        (void)err_sys(&err, result, "cannot read the mounts of this host");
+        sandbox_refuse(checks, CHECK_SANDBOX, memory_copy_string(err.msg),
+                       "/proc/self/mountinfo, of which at most 4 MiB are read",
+                       "unmount what is not needed");
     }
-    if (got == 0 && buf_fits(&text)) {
-        sandbox->host_mounts = memory_copy_string(buf_string(&text));
-    }
+    return result;
 }
 
 static int check_user(const struct sandbox_request *request, struct checks *checks)
@@ -533,7 +523,7 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
         roots_close(request, sandbox, &sandbox->roots[i], checks);
     }
     plan_home(sandbox);
-    read_host_mounts(sandbox);
+    possible = read_host_mounts(sandbox, checks) == 0 && possible;
     aliases_close(sandbox, checks);
     plan_state(request, sandbox);
     sockets_close(sandbox, request->inherited);
@@ -572,7 +562,7 @@ void sandbox_free(struct sandbox *sandbox)
     memory_free(sandbox->rules);
     memory_free(sandbox->home);
     memory_free(sandbox->home_inside);
-    memory_free(sandbox->host_mounts);
+    mount_table_done(&sandbox->host_mounts);
     memory_free(sandbox->cwd);
     strvec_done(&sandbox->gpu);
     strvec_done(&sandbox->environment);

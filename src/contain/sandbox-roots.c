@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "file.h"
@@ -122,12 +123,13 @@ static void close_entry(struct sandbox *sandbox, const struct writable_root *roo
                 origin);
 }
 
-/* The one line of a file of git's that names a folder, behind `key`. */
+/* The one line of a file of git's that names a folder, behind `key`; of the file that was looked at. */
 static bool read_line(const struct host_path *file, const char *key, char *line, size_t size)
 {
-    with_fd fd = fd_adopt(S_ISREG(file->stat.st_mode)
-                              ? os_openat(AT_FDCWD, file->path, O_RDONLY | O_NOFOLLOW, 0)
-                              : -ENOENT);
+    char held[32];
+    (void)snprintf(held, sizeof held, "/proc/self/fd/%d", fd_num(&file->fd));
+    with_fd fd =
+        fd_adopt(S_ISREG(file->stat.st_mode) ? os_openat(AT_FDCWD, held, O_RDONLY, 0) : -ENOENT);
     ssize_t got = fd_is_open(&fd) ? os_read(fd_num(&fd), line, size - 1) : fd_error(&fd);
     size_t skipped = strlen(key);
     if (got < (ssize_t)skipped || memcmp(line, key, skipped) != 0) {
@@ -139,10 +141,20 @@ static bool read_line(const struct host_path *file, const char *key, char *line,
     return true;
 }
 
+/* What a name in the root leads to, through links, wherever that lies in a root. */
+static int close_target(struct sandbox *sandbox, const struct writable_root *root, const char *name,
+                        const char *origin, struct host_path *ret_place)
+{
+    int result = host_path_open(fd_num(&root->fd), name, ret_place);
+    if (result == 0) {
+        close_place(sandbox, LAUNCH_CLOSE, ret_place->path, NULL, origin);
+    }
+    return result;
+}
+
 /* Outside, git goes on from .git: through a link, through a file that names a folder, and from that
  * folder to the common one. Whatever it comes to is closed where it lies in a root. */
-static void close_way_of_git(struct sandbox *sandbox, const struct writable_root *root,
-                             const char *name)
+static void close_way_of_git(struct sandbox *sandbox, const struct writable_root *root)
 {
     static const char origin[] = "git is led there from outside";
     char line[4096 + 16];
@@ -150,15 +162,13 @@ static void close_way_of_git(struct sandbox *sandbox, const struct writable_root
     with_host_path folder = {0};
     with_host_path file = {0};
     with_host_path common = {0};
-    if (host_path_open(fd_num(&root->fd), name, &first) < 0) {
+    if (close_target(sandbox, root, ".git", origin, &first) < 0) {
         return;
     }
-    close_place(sandbox, LAUNCH_CLOSE, first.path, NULL, origin);
     bool named = read_line(&first, "gitdir: ", line, sizeof line);
-    if (host_path_open(fd_num(&root->fd), named ? line : name, &folder) < 0) {
+    if (close_target(sandbox, root, named ? line : ".git", origin, &folder) < 0) {
         return;
     }
-    close_place(sandbox, LAUNCH_CLOSE, folder.path, NULL, origin);
     if (host_path_open(fd_num(&folder.fd), "commondir", &file) == 0 &&
         read_line(&file, "", line, sizeof line) &&
         host_path_open(fd_num(&folder.fd), line, &common) == 0) {
@@ -196,8 +206,9 @@ void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
 {
     close_entry(sandbox, root, ".git", &root->had_git, "hooks and configuration of a repository");
     close_entry(sandbox, root, ".berm", &root->had_berm, "the project's evidence");
-    close_way_of_git(sandbox, root, ".git");
-    close_way_of_git(sandbox, root, ".berm");
+    close_way_of_git(sandbox, root);
+    with_host_path evidence = {0};
+    (void)close_target(sandbox, root, ".berm", "the project's evidence", &evidence);
     if (request->state_dir) {
         close_place(sandbox, LAUNCH_MASK, request->state_dir, NULL, "berm's own state");
     }
@@ -224,10 +235,17 @@ void roots_plan(const struct sandbox_request *request, struct sandbox *sandbox, 
         return;
     }
     const char *why = why_not_writable(request, place.path);
-    if (why || sandbox->root_count == ROOTS_MAX) {
+    if (why) {
         sandbox_refuse(checks, CHECK_ROOTS,
-                       memory_format("--writable '%s' is not possible", place.path),
-                       why ? why : "there are too many", "give a folder below it");
+                       memory_format("--writable '%s' is not possible", place.path), why,
+                       "give a folder below it");
+        return;
+    }
+    if (sandbox->root_count == ROOTS_MAX) {
+        with_string count = memory_format("at most %d folders can be opened", ROOTS_MAX);
+        sandbox_refuse(checks, CHECK_ROOTS,
+                       memory_format("--writable '%s' is one too many", place.path), count,
+                       "give one folder that holds several of them");
         return;
     }
     sandbox_show(sandbox, &place, true, "--writable");
