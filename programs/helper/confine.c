@@ -5,15 +5,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "confine.h"
 #include "file.h"
 #include "launcher.h"
 #include "process.h"
-
-static int64_t in_ns(struct timespec time)
-{
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 int confine_open_payload(struct launcher *launcher)
 {
@@ -28,7 +24,8 @@ int confine_open_payload(struct launcher *launcher)
     }
     bool same = facts.st_dev == file->device && facts.st_ino == file->inode &&
                 facts.st_mode == file->mode && facts.st_size == file->size_bytes &&
-                in_ns(facts.st_mtim) == file->mtime_ns && in_ns(facts.st_ctim) == file->ctime_ns;
+                clock_timespec_ns(facts.st_mtim) == file->mtime_ns &&
+                clock_timespec_ns(facts.st_ctim) == file->ctime_ns;
     if (!same) {
         return launcher_fail(launcher, -ESTALE, "find the file that was hashed", path);
     }
@@ -61,14 +58,30 @@ int confine_enter_cwd(struct launcher *launcher)
     return result;
 }
 
-/* The payload's streams to where it expects them; the channel and its file after them, close-on-exec;
+enum { CHANNEL_AT = 3, FILE_AT, PRIVATE_AT, FIRST_CLOSED };
+
+/* What was asked for is not what is: ask the kernel. */
+static int must_be_closed(void)
+{
+    for (int fd = FIRST_CLOSED; fd < LAUNCH_FIRST_FREE_FD + 2; fd++) {
+        struct stat facts;
+        int result = os_fstat(fd, &facts);
+        if (result != -EBADF) {
+            return result < 0 ? result : -EBUSY;
+        }
+    }
+    return 0;
+}
+
+/* The payload's streams to where it expects them; behind them, close-on-exec, what is still needed;
  * nothing else stays. */
 int confine_descriptors(struct launcher *launcher)
 {
-    enum { CHANNEL = 3, FILE_AT, FIRST_CLOSED };
-    int moved = os_dup_above(launcher->file_fd, LAUNCH_FIRST_FREE_FD);
-    if (moved < 0) {
-        return moved;
+    int file = os_dup_above(launcher->file_fd, LAUNCH_FIRST_FREE_FD);
+    int private =
+        file < 0 ? file : os_dup_above(fd_num(&launcher->private_root), LAUNCH_FIRST_FREE_FD);
+    if (private < 0) {
+        return private;
     }
     for (int stream = 0; stream < 3; stream++) {
         int result = os_dup_to(LAUNCH_STDIN_FD + stream, stream);
@@ -76,29 +89,23 @@ int confine_descriptors(struct launcher *launcher)
             return result;
         }
     }
-    int result = os_move_to(LAUNCH_CHANNEL_FD, CHANNEL);
+    int result = os_move_to(LAUNCH_CHANNEL_FD, CHANNEL_AT);
     if (result < 0) {
         return result;
     }
-    launcher->channel = CHANNEL;
-    result = os_move_to(moved, FILE_AT);
-    if (result < 0) {
-        return result;
-    }
+    launcher->channel = CHANNEL_AT;
+    result = os_move_to(file, FILE_AT);
+    result = result < 0 ? result : os_move_to(private, PRIVATE_AT);
+    result = result < 0 ? result : os_close_from(FIRST_CLOSED);
     launcher->file_fd = FILE_AT;
-    return os_close_from(FIRST_CLOSED);
+    launcher->private_root = fd_adopt(PRIVATE_AT);
+    return result < 0 ? result : must_be_closed();
 }
 
 int confine_limits(struct launcher *launcher)
 {
-    const struct launch_plan *plan = launcher->plan;
     const struct rlimit none = {0, 0};
-    int result = os_setrlimit(RLIMIT_CORE, &none);
-    if (result < 0 || plan->files_hard == 0) {
-        return result;
-    }
-    const struct rlimit files = {plan->files_soft, plan->files_hard};
-    return os_setrlimit(RLIMIT_NOFILE, &files);
+    return os_setrlimit(RLIMIT_CORE, &none);
 }
 
 int confine_capabilities(struct launcher *launcher)
@@ -192,9 +199,15 @@ static int allow_places(struct launcher *launcher, int ruleset, uint64_t rights)
     return 0;
 }
 
-/* Above the mounts, not in their place: what a mount lets through by mistake, a rule still stops.
- * The first process keeps to the same rules, so it may still signal the others. */
-int confine_landlock(struct launcher *launcher)
+/* What was asked for is not what is. The root of the private file system lies beneath no rule, and nobody
+ * but Landlock forbids to make something in it; its scopes came into force with its rules. */
+static int must_be_in_force(const struct launcher *launcher)
+{
+    int result = os_mkdirat(fd_num(&launcher->private_root), "made", 0700);
+    return result == -EACCES ? 0 : result < 0 ? result : -EPERM;
+}
+
+static int set_rules(struct launcher *launcher)
 {
     int abi = os_landlock_abi();
     if (abi == -ENOSYS || abi == -EOPNOTSUPP || (abi >= 0 && abi < ABI_OF_REFER)) {
@@ -204,23 +217,29 @@ int confine_landlock(struct launcher *launcher)
         return abi;
     }
     const struct launch_plan *plan = launcher->plan;
-    bool scopes = abi >= ABI_OF_SCOPES;
-    bool signals = scopes && plan->scope_signals;
-    bool abstract = scopes && plan->scope_abstract;
+    bool scopes = abi >= ABI_OF_SCOPES && plan->scopes;
     uint64_t rights = abi >= ABI_OF_TRUNCATE ? RIGHTS : RIGHTS & ~OS_LANDLOCK_TRUNCATE;
-    with_fd ruleset =
-        fd_adopt(os_landlock_new(rights, (signals ? OS_LANDLOCK_SCOPE_SIGNAL : 0) |
-                                             (abstract ? OS_LANDLOCK_SCOPE_ABSTRACT : 0)));
+    with_fd ruleset = fd_adopt(os_landlock_new(
+        rights, scopes ? OS_LANDLOCK_SCOPE_SIGNAL | OS_LANDLOCK_SCOPE_ABSTRACT : 0));
     int result = fd_is_open(&ruleset) ? allow_places(launcher, fd_num(&ruleset), rights)
                                       : fd_error(&ruleset);
     result = result < 0 ? result : os_landlock_enforce(fd_num(&ruleset));
+    result = result < 0 ? result : must_be_in_force(launcher);
     if (result < 0) {
         return result;
     }
     launcher->landlock_abi = abi;
-    launcher->facts |= LAUNCH_FACT_LANDLOCK | (signals ? LAUNCH_FACT_SCOPE_SIGNALS : 0) |
-                       (abstract ? LAUNCH_FACT_SCOPE_ABSTRACT : 0);
+    launcher->facts |= LAUNCH_FACT_LANDLOCK | (scopes ? LAUNCH_FACT_SCOPES : 0);
     return 0;
+}
+
+/* Above the mounts, not in their place: what a mount lets through by mistake, a rule still stops.
+ * The first process keeps to the same rules, so it may still signal the others. */
+int confine_landlock(struct launcher *launcher)
+{
+    int result = set_rules(launcher);
+    fd_close(&launcher->private_root);
+    return result;
 }
 
 /* --- what may be called ------------------------------------------------------------------------- */

@@ -16,11 +16,24 @@
 
 enum { EXIT_REFUSED = 1, EXIT_BUG = 70 };
 
-static char *add_text(char *at, const char *end, const char *text)
+char *launcher_add_text(char *at, const char *end, const char *text)
 {
     size_t length = strnlen(text, (size_t)(end - at));
     memcpy(at, text, length);
+    at[length] = '\0';
     return at + length;
+}
+
+char *launcher_add_number(char *at, const char *end, uint64_t number)
+{
+    char digits[24];
+    char *first = digits + sizeof digits - 1;
+    *first = '\0';
+    do {
+        *--first = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return launcher_add_text(at, end, first);
 }
 
 void launcher_say(const struct launcher *launcher, enum launch_said said, int value, int extra)
@@ -40,11 +53,11 @@ void launcher_give_up(const struct launcher *launcher, enum launch_said said, in
     struct launch_word word = {.said = said, .sys = sys < 0 ? -sys : sys};
     if (what) {
         const char *end = word.text + sizeof word.text - 1;
-        char *at = add_text(word.text, end, "cannot ");
-        at = add_text(at, end, what);
+        char *at = launcher_add_text(word.text, end, "cannot ");
+        at = launcher_add_text(at, end, what);
         if (launcher->where) {
-            at = add_text(at, end, ": ");
-            (void)add_text(at, end, launcher->where);
+            at = launcher_add_text(at, end, ": ");
+            (void)launcher_add_text(at, end, launcher->where);
         }
     }
     (void)!os_send(launcher->channel, &word, sizeof word);

@@ -32,7 +32,7 @@ struct launcher {
     mode_t mask;
 
     dev_t private_device;
-    struct fd private_root; /* the private file system, and the folders in it */
+    struct fd private_root; /* the private file system: later, what Landlock is tried on */
     struct fd tmp;
     struct fd var_tmp; /* a tree of its own: what is closed in one must not be open in the other */
     struct fd shm;
@@ -65,8 +65,6 @@ static inline int launcher_fail(struct launcher *launcher, int sys, const char *
 
 /* O_PATH, no component may be a link: -ELOOP. flags: O_DIRECTORY or 0. */
 int place_open(const char *path, int flags) must_check;
-/* path is root or lies beneath it, by their text; both physical. */
-bool place_is_beneath(const char *path, const char *root);
 /* Both lead to one file, whatever mounts they lead through. */
 int place_is_same(int a, int b) must_check; /* 1, 0 or -errno */
 
@@ -103,6 +101,10 @@ int confine_no_user_namespace(struct launcher *launcher) must_check;
 
 /* launcher.c */
 
+/* Text without stdio: `at` is where it goes on, `end` the last byte of its place, for the NUL; what does
+ * not fit is left out. They answer the new end. */
+char *launcher_add_text(char *at, const char *end, const char *text);
+char *launcher_add_number(char *at, const char *end, uint64_t number);
 /* One packet to the controller; nobody is left to tell when it cannot be sent. */
 void launcher_say(const struct launcher *launcher, enum launch_said said, int value, int extra);
 no_return void launcher_give_up(const struct launcher *launcher, enum launch_said said, int sys,

@@ -1,81 +1,16 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "confine.h"
 #include "file.h"
 #include "launcher.h"
+#include "mountinfo.h"
+#include "path.h"
 
-/* One line of /proc/self/mountinfo. */
-struct mount_line {
-    uint64_t id;
-    dev_t device;
-    char *path; /* unescaped */
-    bool read_only;
-    const char *type;
-};
-
-typedef int mount_visit(struct launcher *launcher, const struct mount_line *line,
+typedef int mount_visit(struct launcher *launcher, const struct mountinfo *line,
                         const char *argument);
-
-/* \040 and its like, in place. */
-static void unescape(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from != '\0'; to++) {
-        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
-            from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
-            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
-            from += 4;
-        } else {
-            *to = *from++;
-        }
-    }
-    *to = '\0';
-}
-
-/* "36 35 98:0 /root /path rw,noatime shared:1 - ext4 /dev/x rw" */
-static bool parse(char *text, struct mount_line *ret_line)
-{
-    enum { ID, PARENT, DEVICE, ROOT, PATH_FIELD, OPTIONS, FIELDS };
-    char *fields[FIELDS];
-    for (int i = 0; i < FIELDS; i++) {
-        fields[i] = text;
-        text = strchr(text, ' ');
-        if (!text) {
-            return false;
-        }
-        *text++ = '\0';
-    }
-    /* Optional fields, then a lone dash; they may be none. */
-    char *dash = strncmp(text, "- ", 2) == 0 ? text : strstr(text, " - ");
-    if (!dash) {
-        return false;
-    }
-    char *type = strchr(dash + 1, ' ');
-    type = dash == text && type ? type : dash + 2;
-    type += strspn(type, " ");
-    type[strcspn(type, " \n")] = '\0';
-
-    char *colon = NULL;
-    unsigned long first = strtoul(fields[DEVICE], &colon, 10);
-    if (*colon != ':') {
-        return false;
-    }
-    unescape(fields[PATH_FIELD]);
-    *ret_line = (struct mount_line){
-        .id = strtoull(fields[ID], NULL, 10),
-        .device = makedev((unsigned)first, (unsigned)strtoul(colon + 1, NULL, 10)),
-        .path = fields[PATH_FIELD],
-        .read_only = strncmp(fields[OPTIONS], "ro", 2) == 0 &&
-                     (fields[OPTIONS][2] == ',' || fields[OPTIONS][2] == '\0'),
-        .type = type,
-    };
-    return true;
-}
 
 /* Each line of the file in turn; a line longer than the buffer is -E2BIG. The first visit that fails
  * ends it. */
@@ -97,8 +32,9 @@ static int each_mount(struct launcher *launcher, mount_visit *visit, const char 
         char *at = buffer;
         for (char *end = strchr(at, '\n'); end; end = strchr(at, '\n')) {
             *end = '\0';
-            struct mount_line line;
-            int result = parse(at, &line) ? visit(launcher, &line, argument) : -EINVAL;
+            struct mountinfo line;
+            int result = mountinfo_parse(at, &line);
+            result = result < 0 ? result : visit(launcher, &line, argument);
             if (result < 0) {
                 return result;
             }
@@ -114,7 +50,7 @@ static int each_mount(struct launcher *launcher, mount_visit *visit, const char 
 
 /* The mount itself, when somebody in here can reach it: its path leads to it, and to no mount above
  * it. -ENOENT: hidden, so that nobody can write to it. */
-static struct fd reach(const struct mount_line *line)
+static struct fd reach(const struct mountinfo *line)
 {
     struct fd found = fd_adopt(place_open(line->path, 0));
     if (!fd_is_open(&found)) {
@@ -131,10 +67,10 @@ static struct fd reach(const struct mount_line *line)
     return found;
 }
 
-static int close_visit(struct launcher *launcher, const struct mount_line *line,
+static int close_visit(struct launcher *launcher, const struct mountinfo *line,
                        const char *argument)
 {
-    if (line->read_only || !place_is_beneath(line->path, argument)) {
+    if (line->read_only || !path_is_beneath(line->path, argument)) {
         return 0;
     }
     with_fd found = reach(line);
@@ -148,7 +84,7 @@ int mountinfo_close(struct launcher *launcher, const char *path)
 }
 
 /* The plan lets the payload write there, or it is the private file system. */
-static bool is_opened(const struct launcher *launcher, const struct mount_line *line)
+static bool is_opened(const struct launcher *launcher, const struct mountinfo *line)
 {
     if (line->device == launcher->private_device) {
         return true;
@@ -157,7 +93,7 @@ static bool is_opened(const struct launcher *launcher, const struct mount_line *
     for (uint32_t i = 0; i < plan->item_count; i++) {
         const struct launch_item *item = &launch_plan_items(plan)[i];
         if (item->kind == LAUNCH_WRITABLE &&
-            place_is_beneath(line->path, launch_plan_string(plan, item->path))) {
+            path_is_beneath(line->path, launch_plan_string(plan, item->path))) {
             return true;
         }
     }
@@ -177,7 +113,7 @@ static bool is_one_of(const char *type, const char *const *types, size_t count)
 /* Another mount of processes shows those of the host, whose settings belong to the same user; it is
  * covered wherever it is, and what else the kernel shows of itself is read-only, even in a folder
  * that was opened. */
-static int others_visit(struct launcher *launcher, const struct mount_line *line,
+static int others_visit(struct launcher *launcher, const struct mountinfo *line,
                         const char *argument)
 {
     static const char *const memory[] = {"tmpfs", "ramfs", "devtmpfs", "mqueue", "hugetlbfs"};
@@ -188,7 +124,7 @@ static int others_visit(struct launcher *launcher, const struct mount_line *line
     bool of_kernel = is_one_of(line->type, kernel, countof(kernel));
     bool of_memory = is_one_of(line->type, memory, countof(memory));
     bool is_proc = strcmp(line->type, "proc") == 0;
-    if ((is_proc && place_is_beneath(line->path, "/proc")) || (!is_proc && line->read_only) ||
+    if ((is_proc && path_is_beneath(line->path, "/proc")) || (!is_proc && line->read_only) ||
         (!of_kernel && (!of_memory || is_opened(launcher, line)))) {
         return 0;
     }
@@ -205,14 +141,14 @@ int mountinfo_close_others(struct launcher *launcher)
     return each_mount(launcher, others_visit, NULL);
 }
 
-static int check_visit(struct launcher *launcher, const struct mount_line *line,
+static int check_visit(struct launcher *launcher, const struct mountinfo *line,
                        const char *argument)
 {
     static char name[200]; /* the line's own text is overwritten by the next */
     /* A file of the own /proc is its process's, and what else is in it was closed by name; what a
      * terminal holds is no memory that stays. */
     if (line->read_only ||
-        (strcmp(line->type, "proc") == 0 && place_is_beneath(line->path, "/proc")) ||
+        (strcmp(line->type, "proc") == 0 && path_is_beneath(line->path, "/proc")) ||
         strcmp(line->type, "devpts") == 0 || is_opened(launcher, line)) {
         return 0;
     }

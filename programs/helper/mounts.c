@@ -16,26 +16,6 @@ int mounts_make_own(struct launcher *launcher)
 
 /* --- the private file system -------------------------------------------------------------------- */
 
-/* "size=N,nr_inodes=M,mode=0700" without stdio. */
-static char *add_text(char *at, const char *text)
-{
-    size_t length = strlen(text);
-    memcpy(at, text, length + 1);
-    return at + length;
-}
-
-static char *add_number(char *at, uint64_t number)
-{
-    char digits[24];
-    char *first = digits + sizeof digits - 1;
-    *first = '\0';
-    do {
-        *--first = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    return add_text(at, first);
-}
-
 static struct fd make_folder(int dir_fd, const char *name, mode_t mode)
 {
     int result = os_mkdirat(dir_fd, name, mode);
@@ -175,8 +155,11 @@ int mounts_make_private(struct launcher *launcher)
         return fd_error(&place);
     }
     char options[96];
-    char *at = add_number(add_text(options, "mode=0700,size="), plan->private_bytes);
-    (void)add_number(add_text(at, ",nr_inodes="), plan->private_inodes);
+    const char *end = options + sizeof options - 1;
+    char *at = launcher_add_text(options, end, "mode=0700,size=");
+    at = launcher_add_number(at, end, plan->private_bytes);
+    at = launcher_add_text(at, end, ",nr_inodes=");
+    (void)launcher_add_number(at, end, plan->private_inodes);
     int result = os_mount_memory(fd_num(&place), options);
     if (result < 0) {
         return result;
@@ -209,7 +192,6 @@ int mounts_detach_private(struct launcher *launcher)
     int same = fd_is_open(&below) ? place_is_same(fd_num(&below), fd_num(&launcher->private_root))
                                   : fd_error(&below);
     result = same == 1 ? -EBUSY : same;
-    fd_close(&launcher->private_root);
     fd_close(&launcher->tmp);
     fd_close(&launcher->var_tmp);
     fd_close(&launcher->shm);
@@ -384,14 +366,6 @@ static int mask_item(struct launcher *launcher, const struct launch_item *item, 
     return mask(launcher, item->type == S_IFLNK, path);
 }
 
-static int read_only_item(struct launcher *launcher, const struct launch_item *item,
-                          const char *path)
-{
-    with_fd place = fd_adopt(place_open(path, 0));
-    int result = fd_is_open(&place) ? os_mount_read_only(fd_num(&place)) : fd_error(&place);
-    return result < 0 ? result : must_be_read_only(fd_num(&place));
-}
-
 static const struct {
     int (*run)(struct launcher *launcher, const struct launch_item *item, const char *path);
     const char *what;
@@ -401,7 +375,6 @@ static const struct {
     [LAUNCH_PIN] = {pin_item, "pin"},
     [LAUNCH_CLOSE] = {close_item, "close"},
     [LAUNCH_MASK] = {mask_item, "cover"},
-    [LAUNCH_READ_ONLY] = {read_only_item, "make read-only"},
 };
 
 static int do_items(struct launcher *launcher, bool keep)

@@ -66,15 +66,6 @@ int place_open(const char *path, int flags)
     return fd_num(&taken);
 }
 
-bool place_is_beneath(const char *path, const char *root)
-{
-    size_t length = strlen(root);
-    while (length > 0 && root[length - 1] == '/') {
-        length--;
-    }
-    return strncmp(path, root, length) == 0 && (path[length] == '/' || path[length] == '\0');
-}
-
 int place_is_same(int a, int b)
 {
     struct stat first;

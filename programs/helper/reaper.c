@@ -1,11 +1,15 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 
+#include "clock.h"
 #include "confine.h"
 #include "event.h"
 #include "file.h"
 #include "launcher.h"
+#include "proc.h"
 #include "process.h"
 
 /* What the payload's process sends up its pipe when it does not become the payload. */
@@ -35,13 +39,26 @@ static void wait_for_release(int release_fd)
     }
 }
 
+/* Until here all are blocked. What was asked for is not what is: ask the kernel. */
+static int unblock_signals(void)
+{
+    sigset_t none;
+    sigset_t holds;
+    sigemptyset(&none);
+    sigfillset(&holds);
+    int result = os_signal_mask(SIG_SETMASK, &none, NULL);
+    result = result < 0 ? result : os_signal_mask(SIG_BLOCK, NULL, &holds);
+    for (int signal = 1; signal < NSIG && result == 0; signal++) {
+        result = sigismember(&holds, signal) == 1 ? -EPERM : 0;
+    }
+    return result;
+}
+
 static int become(struct launcher *launcher, char *const *argv, char *const *environment,
                   bool *ret_execution)
 {
-    sigset_t none;
-    sigemptyset(&none);
     int result = os_setsid();
-    result = result < 0 ? result : os_signal_mask(SIG_SETMASK, &none, NULL);
+    result = result < 0 ? result : unblock_signals();
     if (result < 0) {
         return result;
     }
@@ -132,6 +149,20 @@ static int start(struct reaper *reaper)
     return written < 0 && written != -EPIPE ? (int)written : 0;
 }
 
+/* Who was killed before it executed has closed its pipe as well. Nobody has reaped it yet. */
+static int must_have_executed(const struct launcher *launcher)
+{
+    char path[40];
+    struct proc_stat stat;
+    const char *end = path + sizeof path - 1;
+    char *at = launcher_add_text(path, end, "/proc/");
+    at = launcher_add_number(at, end, (uint64_t)launcher->payload);
+    (void)launcher_add_text(at, end, "/stat");
+    with_fd file = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY, 0));
+    int result = fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), &stat) : fd_error(&file);
+    return result < 0 ? result : stat.forked_only ? -ESRCH : 0;
+}
+
 /* The payload's process became the payload, or says why it did not. */
 static void look_at_start(struct reaper *reaper)
 {
@@ -141,33 +172,26 @@ static void look_at_start(struct reaper *reaper)
         launcher_give_up(reaper->launcher, failure.execution ? LAUNCH_NOT_EXECUTED : LAUNCH_FAILED,
                          failure.sys, failure.execution ? NULL : "prepare the payload's process");
     }
-    if (got != 0) {
-        launcher_give_up(reaper->launcher, LAUNCH_FAILED, (int)got, "start the payload");
+    int result = got == 0 ? must_have_executed(reaper->launcher) : got < 0 ? (int)got : -EPROTO;
+    if (result < 0) {
+        launcher_give_up(reaper->launcher, LAUNCH_FAILED, result, "start the payload");
     }
     fd_close(&reaper->launcher->start);
     launcher_say(reaper->launcher, LAUNCH_EXECUTED, 0, 0);
-}
-
-static int64_t time_ns(const struct timeval *time)
-{
-    return (int64_t)time->tv_sec * 1000000000 + (int64_t)time->tv_usec * 1000;
 }
 
 static void add_usage(struct reaper *reaper, const struct rusage *usage)
 {
     struct launch_word *sum = &reaper->usage;
     int64_t largest = (int64_t)usage->ru_maxrss * 1024;
-    sum->user_ns += time_ns(&usage->ru_utime);
-    sum->system_ns += time_ns(&usage->ru_stime);
+    sum->user_ns += clock_timeval_ns(usage->ru_utime);
+    sum->system_ns += clock_timeval_ns(usage->ru_stime);
     sum->largest_rss_bytes = largest > sum->largest_rss_bytes ? largest : sum->largest_rss_bytes;
 }
 
 /* left: what ended first is not all; it is told at once, so that the rest is asked to end. */
 static void tell_end(struct reaper *reaper, bool left)
 {
-    if (fd_is_open(&reaper->launcher->start)) {
-        look_at_start(reaper); /* one ended before the other was read */
-    }
     bool exited = reaper->ended.si_code == CLD_EXITED;
     struct launch_word word = {.said = LAUNCH_ENDED,
                                .value = exited ? reaper->ended.si_status : 0,
@@ -188,6 +212,17 @@ no_return static void leave(struct reaper *reaper)
     os_exit(0);
 }
 
+/* As long as it is not known whether the payload runs, its process must not be gone without a look. Once
+ * anybody has ended, the pipe has closed: only the payload makes others. */
+static void look_before_reaping(struct reaper *reaper)
+{
+    siginfo_t ended;
+    if (fd_is_open(&reaper->launcher->start) &&
+        os_waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT, NULL) == 0 && ended.si_pid != 0) {
+        look_at_start(reaper);
+    }
+}
+
 /* Reap what has ended, but at most so many at a time that orders are heard in between. True: there
  * may be more. The payload's own end waits for the rest of the round: most often it is the last. */
 static bool reap(struct reaper *reaper)
@@ -196,6 +231,7 @@ static bool reap(struct reaper *reaper)
     for (int i = 0; i < AT_A_TIME; i++) {
         siginfo_t ended;
         struct rusage usage;
+        look_before_reaping(reaper);
         int result = os_waitid(P_ALL, 0, &ended, WEXITED | WNOHANG, &usage);
         if (result == -ECHILD) {
             leave(reaper);
@@ -230,10 +266,7 @@ static void obey(struct reaper *reaper)
         os_exit(0); /* the controller is no more, and all in here goes with us */
     }
     /* Nobody to signal is no failure: what was left has just ended. */
-    if (order == LAUNCH_TERMINATE) {
-        (void)!os_signal_namespace(SIGTERM);
-        (void)!os_signal_namespace(SIGCONT);
-    } else if (order == LAUNCH_KILL) {
+    if (order == LAUNCH_KILL) {
         (void)!os_signal_namespace(SIGKILL);
     }
 }

@@ -17,6 +17,17 @@ static int name_of(int fd, char *path, size_t size)
     return length < 0 ? (int)length : 0;
 }
 
+int host_text_read(int dir_fd, const char *path, struct buf *ret_text)
+{
+    char chunk[16384];
+    with_fd file = fd_adopt(os_openat(dir_fd, path, O_RDONLY | O_NOCTTY, 0));
+    ssize_t got = fd_error(&file);
+    while (fd_is_open(&file) && (got = os_read(fd_num(&file), chunk, sizeof chunk)) > 0) {
+        buf_add(ret_text, chunk, (size_t)got);
+    }
+    return got < 0 ? (int)got : buf_fits(ret_text) ? 0 : -EFBIG;
+}
+
 int host_path_open(int base_fd, const char *path, struct host_path *ret_place)
 {
     char name[4096];
@@ -47,15 +58,6 @@ void host_path_done(struct host_path *place)
     fd_close(&place->fd);
     memory_free(place->path);
     *place = (struct host_path){0};
-}
-
-bool path_is_beneath(const char *path, const char *root)
-{
-    size_t n = strlen(root);
-    if (n == 1 && root[0] == '/') {
-        return path[0] == '/';
-    }
-    return strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
 bool path_is_temporary(const char *path)

@@ -11,7 +11,7 @@
  *        <------------------------- LAUNCH_READY  (or LAUNCH_FAILED, and exit)
  *   ---- LAUNCH_RELEASE ------------------------> the child executes the payload
  *        <---------------------- LAUNCH_EXECUTED  (or LAUNCH_NOT_EXECUTED, and exit)
- *   ---- LAUNCH_TERMINATE, LAUNCH_KILL ---------> kill(-1, ...): all of the sandbox in one call
+ *   ---- LAUNCH_KILL ---------------------------> kill(-1, SIGKILL): all of the sandbox in one call
  *        <------------------------- LAUNCH_ENDED  the payload's first process ended: how
  *        <------------------------- LAUNCH_EMPTY  nothing is left in the sandbox: exit
  *   end-of-file --------------------------------> the controller is no more: exit, which ends all
@@ -72,8 +72,6 @@ enum launch_kind {
     /* Covered: a folder by an empty read-only one, anything else by an unreadable empty file. A path
      * that is not there is none to reach, and passed over. */
     LAUNCH_MASK,
-    /* A mount that exists is made read-only as it is. */
-    LAUNCH_READ_ONLY,
     /* Nothing is mounted: the payload may write beneath it (a rule of Landlock). */
     LAUNCH_WRITABLE,
     LAUNCH_KIND_COUNT
@@ -122,13 +120,10 @@ struct launch_plan {
     uint64_t cwd_device;
     uint64_t cwd_inode;
 
-    uint64_t files_soft; /* RLIMIT_NOFILE that the payload gets; 0: as inherited */
-    uint64_t files_hard;
-    bool scope_signals; /* Landlock scopes, where the kernel has them */
-    bool scope_abstract;
+    bool scopes; /* of Landlock, where the kernel has them: signals and abstract sockets */
 };
 
-enum launch_order { LAUNCH_RELEASE = 'R', LAUNCH_TERMINATE = 'T', LAUNCH_KILL = 'K' };
+enum launch_order { LAUNCH_RELEASE = 'R', LAUNCH_KILL = 'K' };
 
 enum launch_said {
     LAUNCH_FAILED, /* sys, text: which step could not be done; nothing was released */
@@ -141,11 +136,10 @@ enum launch_said {
 
 /* What the launcher saw, besides what the controller reads for itself. */
 enum launch_fact {
-    LAUNCH_FACT_USERNS_CLOSED = 1,  /* unshare(CLONE_NEWUSER) was tried and failed */
-    LAUNCH_FACT_LANDLOCK = 2,       /* its rules are in force */
-    LAUNCH_FACT_SCOPE_SIGNALS = 4,  /* and its scope of signals */
-    LAUNCH_FACT_SCOPE_ABSTRACT = 8, /* and its scope of abstract sockets */
-    LAUNCH_FACT_FILTER = 16,        /* the system call filter is loaded */
+    LAUNCH_FACT_USERNS_CLOSED = 1, /* unshare(CLONE_NEWUSER) was tried and failed */
+    LAUNCH_FACT_LANDLOCK = 2,      /* its rules are in force */
+    LAUNCH_FACT_SCOPES = 4,        /* and its scopes: signals, abstract sockets */
+    LAUNCH_FACT_FILTER = 8,        /* the system call filter is loaded */
 };
 
 struct launch_word {

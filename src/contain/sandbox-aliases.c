@@ -12,10 +12,10 @@ void sandbox_aliases(const struct sandbox *sandbox, const char *path, struct str
 {
     with_strvec found = {0};
     struct stat wanted;
-    if (!sandbox->host_mounts || os_stat_entry(AT_FDCWD, path, &wanted) < 0) {
+    if (os_stat_entry(AT_FDCWD, path, &wanted) < 0) {
         return;
     }
-    mounts_other_paths(sandbox->host_mounts, path, &found);
+    mounts_other_paths(&sandbox->host_mounts, path, &found);
     for (size_t i = 0; i < found.count; i++) {
         struct stat stat;
         if (strcmp(found.strings[i], path) != 0 &&

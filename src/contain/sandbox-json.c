@@ -51,8 +51,7 @@ static json_t *rules_to_json(const struct sandbox *sandbox, bool explain)
     static const char *const kinds[] = {
         [LAUNCH_KEEP] = "shown",       [LAUNCH_EXPECT] = "identity compared",
         [LAUNCH_PIN] = "pinned",       [LAUNCH_CLOSE] = "read-only",
-        [LAUNCH_MASK] = "unreachable", [LAUNCH_READ_ONLY] = "read-only",
-        [LAUNCH_WRITABLE] = "writable"};
+        [LAUNCH_MASK] = "unreachable", [LAUNCH_WRITABLE] = "writable"};
     json_t *list = json_array();
     for (size_t i = 0; i < sandbox->rule_count; i++) {
         const struct sandbox_rule *rule = &sandbox->rules[i];

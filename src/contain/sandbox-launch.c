@@ -74,8 +74,7 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
         .cwd = put(&text, sandbox->cwd),
         .cwd_device = sandbox->cwd_stat.st_dev,
         .cwd_inode = sandbox->cwd_stat.st_ino,
-        .scope_signals = true,
-        .scope_abstract = true,
+        .scopes = true,
     };
     plan.arguments = put_all(&text, binding_argv(sandbox->binding), &plan.argument_count);
     plan.variables = put_all(&text, strvec_argv(&sandbox->environment), &plan.variable_count);
@@ -85,8 +84,9 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
                    sandbox->filter_count * sizeof sandbox->filter[0] + buf_length(&text));
     if (!buf_fits(&text) || !buf_fits(&items)) {
         return err_set(err, ERR_OVER_BUDGET,
-                       "the sandbox takes at most %d places, and %d bytes of arguments, "
-                       "environment and paths",
+                       "the sandbox takes at most %d places that stay closed or are opened, and %d "
+                       "bytes of arguments, environment and paths; open fewer folders, or pass "
+                       "long arguments in a file",
                        LAUNCH_ITEMS_MAX, LAUNCH_TEXT_MAX);
     }
     buf_add(out, &plan, sizeof plan);
@@ -113,11 +113,15 @@ static int seal(struct span bytes, const char *name, struct fd *ret_fd, struct e
 
 int sandbox_ready(struct sandbox *sandbox, struct err *err)
 {
-    with_buf arguments = buf_new(1 << 20);
+    enum { ARGUMENTS_MAX = 1 << 20 };
+    with_buf arguments = buf_new(ARGUMENTS_MAX);
     with_buf plan = buf_new(8 << 20);
     sandbox_render_arguments(sandbox, &arguments);
     if (!buf_fits(&arguments)) {
-        return err_set(err, ERR_OVER_BUDGET, "the sandbox has too many mounts");
+        return err_set(err, ERR_OVER_BUDGET,
+                       "the mounts of the sandbox take more than %d bytes of arguments; open fewer "
+                       "folders",
+                       ARGUMENTS_MAX);
     }
     if (sandbox_render_plan(sandbox, &plan, err) < 0 ||
         seal(buf_span(&arguments), "arguments", &sandbox->args, err) < 0 ||

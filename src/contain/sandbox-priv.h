@@ -19,6 +19,8 @@
 #include "buf.h"
 #include "fd.h"
 #include "filter.h"
+#include "mountinfo.h"
+#include "path.h"
 #include "sandbox.h"
 
 /* --- places ------------------------------------------------------------------------------------- */
@@ -28,13 +30,13 @@ struct host_path {
     char *path;   /* physical, as the kernel names it */
     struct stat stat;
 };
+/* The whole of a file that the kernel makes, into a buffer whose limit bounds it: 0, -EFBIG or another
+ * -errno. */
+int host_text_read(int dir_fd, const char *path, struct buf *ret_text) must_check;
 /* Links on the way are followed; what is at the end is held. -errno: not there, or nameless. */
 int host_path_open(int base_fd, const char *path, struct host_path *ret_place) must_check;
 void host_path_done(struct host_path *place);
 #define with_host_path cleanup(host_path_done) struct host_path
-
-/* path is root itself or lies beneath it; both physical. */
-bool path_is_beneath(const char *path, const char *root);
 
 /* --- the plan ----------------------------------------------------------------------------------- */
 
@@ -81,6 +83,18 @@ struct writable_root {
     bool had_berm;
 };
 
+/* sandbox-mounts.c: mountinfo as a whole, in the order of its lines: a later mount may cover an earlier. */
+struct mount_table {
+    char *text; /* what the mounts' strings lie in */
+    struct mountinfo *mounts;
+    size_t count;
+};
+/* -EINVAL: a line is no mount. */
+int mount_table_parse(const char *text, struct mount_table *ret_table) must_check;
+void mount_table_done(struct mount_table *table);
+enum { MOUNTS_MAX = 4 << 20 }; /* bytes of the text that are read */
+#define with_mount_table cleanup(mount_table_done) struct mount_table
+
 struct sandbox {
     struct sandbox_mount *mounts;
     size_t mount_count;
@@ -95,7 +109,7 @@ struct sandbox {
     char *home;        /* the caller's, physical; NULL: none that could be hidden */
     char *home_inside; /* NULL: HOME stays as it is */
     struct strvec environment;
-    char *host_mounts;   /* text of the host's mountinfo */
+    struct mount_table host_mounts;
     bool home_is_open;   /* by an option */
     bool sockets_closed; /* every socket by path that was found is covered or hidden */
 
@@ -163,12 +177,13 @@ void sandbox_render_arguments(const struct sandbox *sandbox, struct buf *out);
 void sandbox_render_items(const struct sandbox *sandbox, struct buf *items, struct buf *text);
 int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct err *err) must_check;
 
-/* sandbox-mounts.c: text of mountinfo; private_device is "major:minor" of the private file system. */
-int sandbox_check_mounts(const struct sandbox *sandbox, const char *text,
-                         const char *private_device, struct err *err) must_check;
-/* Where else a mount of the same file system would show a physical path, by the text of the host's
- * mountinfo; another mount may cover it there. */
-void mounts_other_paths(const char *text, const char *path, struct strvec *ret_paths);
+/* Text of the sandbox's mountinfo. */
+int sandbox_check_mounts(const struct sandbox *sandbox, const char *text, dev_t private_device,
+                         struct err *err) must_check;
+/* Where else a mount of the same file system would show a physical path of the host; another mount may
+ * cover it there. */
+void mounts_other_paths(const struct mount_table *table, const char *path,
+                        struct strvec *ret_paths);
 /* sandbox-verify.c: ERR_UNAVAILABLE with both texts; returns -1. */
 int sandbox_not_as_planned(struct err *err, const char *what, const char *seen);
 

@@ -8,35 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
 #include "buf.h"
 #include "file.h"
 #include "memory.h"
 #include "process.h"
 
-enum { STATUS_MAX = 16384, MOUNTS_MAX = 4 << 20 };
+enum { STATUS_MAX = 16384 };
 
 int sandbox_not_as_planned(struct err *err, const char *what, const char *seen)
 {
     return err_set(err, ERR_UNAVAILABLE, "the sandbox is not as planned: %s (%s)", what, seen);
 }
 
-static int read_all(int dir_fd, const char *name, size_t maximum, struct buf *ret_text,
-                    struct err *err)
+static int read_text(int proc_fd, const char *name, struct buf *ret_text, struct err *err)
 {
-    char chunk[16384];
-    with_fd file = fd_adopt(os_openat(dir_fd, name, O_RDONLY, 0));
-    ssize_t got = fd_error(&file);
-    while (fd_is_open(&file) && (got = os_read(fd_num(&file), chunk, sizeof chunk)) > 0) {
-        buf_add(ret_text, chunk, (size_t)got);
-    }
-    if (got < 0) {
-        return err_sys(err, (int)got, "cannot read %s of the sandbox", name);
-    }
-    return buf_fits(ret_text) ? 0
-                              : err_set(err, ERR_OVER_BUDGET,
-                                        "%s of the sandbox is longer than %zu", name, maximum);
+    int result = host_text_read(proc_fd, name, ret_text);
+    return result < 0 ? err_sys(err, result, "cannot read %s of the sandbox", name) : 0;
 }
 
 /* --- status ------------------------------------------------------------------------------------- */
@@ -65,21 +53,36 @@ static void line_of(const char *text, const char *key, char *value, size_t size)
     (void)snprintf(value, size, "%.*s", (int)(length < size ? length : size - 1), line);
 }
 
+/* All four of a line are the same. */
+static bool are_all(const char *value, unsigned long wanted)
+{
+    for (int i = 0; i < 4; i++) {
+        char *end = NULL;
+        if (strtoul(value, &end, 10) != wanted || end == value) {
+            return false;
+        }
+        value = end;
+    }
+    return true;
+}
+
 static int check_ids(const struct sandbox *sandbox, const char *text, struct err *err)
 {
     char value[128];
-    char *rest = value;
     uid_t wanted = sandbox->become ? sandbox->uid : os_geteuid();
     line_of(text, "\nUid:", value, sizeof value);
-    for (int i = 0; i < 4; i++) {
-        char *end = NULL;
-        unsigned long uid = strtoul(rest, &end, 10);
-        if (end == rest || uid != wanted || uid == 0) {
-            return sandbox_not_as_planned(err, "its user is another", value);
-        }
-        rest = end;
+    if (wanted == 0 || !are_all(value, wanted)) {
+        return sandbox_not_as_planned(err, "its user is another", value);
     }
-    return 0;
+    if (!sandbox->become) {
+        return 0; /* its groups are the caller's */
+    }
+    line_of(text, "\nGid:", value, sizeof value);
+    if (!are_all(value, sandbox->gid)) {
+        return sandbox_not_as_planned(err, "its group is another", value);
+    }
+    line_of(text, "\nGroups:", value, sizeof value);
+    return value[0] ? sandbox_not_as_planned(err, "it has other groups", value) : 0;
 }
 
 /* NSpid ends with the number inside: 1 for the launcher, and 2 for its first child. */
@@ -93,11 +96,26 @@ static int check_pid_inside(const char *text, const char *wanted, struct err *er
                : sandbox_not_as_planned(err, "its pid namespace is another", value);
 }
 
+/* Whoever runs berm may be filtered already: there must be one more. Linux before 5.9 does not count. */
+static int check_filters(const char *text, struct err *err)
+{
+    with_buf own = buf_new(STATUS_MAX);
+    int result = host_text_read(AT_FDCWD, "/proc/self/status", &own);
+    if (result < 0) {
+        return err_sys(err, result, "cannot read what filters berm itself");
+    }
+    int64_t ours = proc_number(buf_string(&own), "Seccomp_filters");
+    return proc_number(text, "Seccomp_filters") >= ours + (ours >= 0)
+               ? 0
+               : sandbox_not_as_planned(err, "no system call filter is loaded",
+                                        "none but berm's own");
+}
+
 static int check_status(const struct sandbox *sandbox, int proc_fd, const char *inside,
                         struct err *err)
 {
     with_buf status = buf_new(STATUS_MAX);
-    if (read_all(proc_fd, "status", STATUS_MAX, &status, err) < 0) {
+    if (read_text(proc_fd, "status", &status, err) < 0) {
         return -1;
     }
     const char *text = buf_string(&status);
@@ -109,7 +127,9 @@ static int check_status(const struct sandbox *sandbox, int proc_fd, const char *
                                           value[0] ? value : "no such line");
         }
     }
-    return check_ids(sandbox, text, err) < 0 ? -1 : check_pid_inside(text, inside, err);
+    return check_ids(sandbox, text, err) < 0 || check_filters(text, err) < 0
+               ? -1
+               : check_pid_inside(text, inside, err);
 }
 
 /* --- namespaces --------------------------------------------------------------------------------- */
@@ -141,70 +161,95 @@ static int check_namespaces(const struct sandbox *sandbox, int proc_fd, struct e
 
 /* --- mounts ------------------------------------------------------------------------------------- */
 
-static int check_mounts(const struct sandbox *sandbox, int proc_fd, const char *private_device,
+static int check_mounts(const struct sandbox *sandbox, int proc_fd, dev_t private_device,
                         struct err *err)
 {
     with_buf text = buf_new(MOUNTS_MAX);
-    return read_all(proc_fd, "mountinfo", MOUNTS_MAX, &text, err) < 0
+    return read_text(proc_fd, "mountinfo", &text, err) < 0
                ? -1
                : sandbox_check_mounts(sandbox, buf_string(&text), private_device, err);
 }
 
 /* --- quota -------------------------------------------------------------------------------------- */
 
-/* The three private places, by descriptor: one file system of memory of exactly that size. */
-static int check_private(struct sandbox *sandbox, int proc_fd, char device[24], struct err *err)
+/* No link is followed on the way, which would lead out of the sandbox's root. */
+static struct fd open_place(int proc_fd, const char *parent, const char *name)
 {
-    static const char *const places[] = {"root/tmp", "root/var/tmp", "root/dev/shm"};
+    with_fd above = fd_adopt(os_openat(proc_fd, parent, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0));
+    return fd_adopt(fd_is_open(&above)
+                        ? os_openat(fd_num(&above), name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0)
+                        : fd_error(&above));
+}
+
+static bool has_quota(const struct sandbox *sandbox, const struct statfs *facts)
+{
+    int64_t bytes = (int64_t)facts->f_blocks * facts->f_bsize;
+    return facts->f_type == TMPFS_MAGIC && bytes >= sandbox->private_bytes &&
+           bytes < sandbox->private_bytes + os_page_bytes() &&
+           (int64_t)facts->f_files == sandbox->private_inodes;
+}
+
+/* The private places, by descriptor: one file system of memory of exactly that size. */
+static int check_private(struct sandbox *sandbox, int proc_fd, dev_t *ret_device, struct err *err)
+{
+    static const struct {
+        const char *parent;
+        const char *name;
+        const char *path;
+        bool may_lack; /* missing, or a link: then it is nothing that could be written to */
+    } places[] = {{"root/.", "tmp", "/tmp", false},
+                  {"root/var", "tmp", "/var/tmp", true},
+                  {"root/dev", "shm", "/dev/shm", false}};
     for (size_t i = 0; i < countof(places); i++) {
         struct stat stat;
         struct statfs facts;
-        char name[24];
-        with_fd dir = fd_adopt(os_openat(proc_fd, places[i], O_PATH | O_DIRECTORY, 0));
+        with_fd dir = open_place(proc_fd, places[i].parent, places[i].name);
         int result = fd_error(&dir);
+        if (places[i].may_lack && (result == -ENOENT || result == -ENOTDIR || result == -ELOOP)) {
+            continue;
+        }
         result = result < 0 ? result : os_fstat(fd_num(&dir), &stat);
         result = result < 0 ? result : os_fstatfs(fd_num(&dir), &facts);
         if (result < 0) {
-            return err_sys(err, result, "cannot look at %s of the sandbox", places[i]);
+            return err_sys(err, result, "cannot look at %s of the sandbox", places[i].path);
         }
-        (void)snprintf(name, sizeof name, "%u:%u", major(stat.st_dev), minor(stat.st_dev));
-        int64_t bytes = (int64_t)facts.f_blocks * facts.f_bsize;
-        int64_t page = os_page_bytes();
-        bool right = facts.f_type == TMPFS_MAGIC && bytes >= sandbox->private_bytes &&
-                     bytes < sandbox->private_bytes + page &&
-                     (int64_t)facts.f_files == sandbox->private_inodes;
-        if (!right || (i > 0 && strcmp(name, device) != 0)) {
-            return sandbox_not_as_planned(err, "a private folder has not its quota", places[i] + 4);
+        if (!has_quota(sandbox, &facts) || (i > 0 && stat.st_dev != *ret_device)) {
+            return sandbox_not_as_planned(err, "a private folder has not its quota",
+                                          places[i].path);
         }
         if (i == 0) {
-            memcpy(device, name, sizeof name);
+            *ret_device = stat.st_dev;
             sandbox->private_dir = fd_take(&dir);
         }
     }
     return 0;
 }
 
-int sandbox_verify(struct sandbox *sandbox, pid_t pid, pid_t child, const struct launch_word *word,
-                   struct err *err)
+/* Of the launcher, who it is and what it may do; of what becomes the payload, everything. */
+static int check_process(struct sandbox *sandbox, struct proc_identity who, bool is_payload,
+                         struct err *err)
 {
-    char path[32];
-    char device[24];
-    const pid_t pids[] = {pid, child};
-    static const char *const inside[] = {"1", "2"};
-    for (size_t i = 0; i < countof(pids); i++) {
-        (void)snprintf(path, sizeof path, "/proc/%d", pids[i]);
-        with_fd proc = fd_adopt(os_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0));
-        if (!fd_is_open(&proc)) {
-            return err_sys(err, fd_error(&proc), "cannot look at the sandbox");
-        }
-        if (check_status(sandbox, fd_num(&proc), inside[i], err) < 0) {
-            return -1;
-        }
-        if (i == 0 && (check_namespaces(sandbox, fd_num(&proc), err) < 0 ||
-                       check_private(sandbox, fd_num(&proc), device, err) < 0 ||
-                       check_mounts(sandbox, fd_num(&proc), device, err) < 0)) {
-            return -1;
-        }
+    dev_t private_device = 0;
+    with_fd proc = fd_adopt(os_proc_open(who));
+    if (!fd_is_open(&proc)) {
+        return err_sys(err, fd_error(&proc), "cannot look at the sandbox");
+    }
+    if (check_status(sandbox, fd_num(&proc), is_payload ? "2" : "1", err) < 0) {
+        return -1;
+    }
+    bool as_planned =
+        !is_payload || (check_namespaces(sandbox, fd_num(&proc), err) == 0 &&
+                        check_private(sandbox, fd_num(&proc), &private_device, err) == 0 &&
+                        check_mounts(sandbox, fd_num(&proc), private_device, err) == 0);
+    return as_planned ? 0 : -1;
+}
+
+int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
+                   struct proc_identity payload, const struct launch_word *word, struct err *err)
+{
+    if (check_process(sandbox, launcher, false, err) < 0 ||
+        check_process(sandbox, payload, true, err) < 0) {
+        return -1;
     }
     sandbox->landlock_abi = word->value;
     sandbox->facts = word->extra;
@@ -271,7 +316,7 @@ void sandbox_could(struct guarantees *guarantees)
 void sandbox_raise(const struct sandbox *sandbox, struct guarantees *guarantees)
 {
     if (sandbox->verified) {
-        bool scoped = sandbox->facts & LAUNCH_FACT_SCOPE_ABSTRACT;
+        bool scoped = sandbox->facts & LAUNCH_FACT_SCOPES;
         raise_all(sandbox, !sandbox->host_network || scoped, guarantees);
     }
 }

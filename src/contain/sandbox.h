@@ -9,7 +9,7 @@
  *   sandbox_to_json(sandbox)              effective mounts, namespaces, closures and their origin
  *   sandbox_ready(sandbox, err)           renders it: the descriptors that the gate hands on
  *   ... supervise/ starts bubblewrap, the launcher says LAUNCH_READY ...
- *   sandbox_verify(sandbox, pid, ...)     by /proc of the launcher: identity, namespaces, capabilities,
+ *   sandbox_verify(sandbox, ...)          by /proc of the payload's process: identity, namespaces, capabilities,
  *                                         mounts, quota. Only then is the payload released
  *   sandbox_raise(sandbox, &guarantees)   what was verified, as levels
  *   sandbox_look_back(sandbox, &notes)    after the run: what appeared in the writable roots
@@ -47,6 +47,7 @@
 #include "guarantee.h"
 #include "json.h"
 #include "launch-message.h"
+#include "proc.h"
 #include "strvec.h"
 
 struct sandbox_request {
@@ -88,9 +89,10 @@ int sandbox_args_fd(const struct sandbox *sandbox);
 /* True when the gate must become that user first. */
 bool sandbox_becomes(const struct sandbox *sandbox, uid_t *ret_uid, gid_t *ret_gid);
 
-/* pid is the launcher's, child the blocked process that will become the payload. ERR_UNAVAILABLE
- * names the first thing that is not as planned. */
-int sandbox_verify(struct sandbox *sandbox, pid_t pid, pid_t child, const struct launch_word *word,
+/* payload: the blocked process that will become it. ERR_UNAVAILABLE names the first thing that is not as
+ * planned. */
+int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
+                   struct proc_identity payload, const struct launch_word *word,
                    struct err *err) must_check;
 bool sandbox_verified(const struct sandbox *sandbox);
 bool sandbox_shares_network(const struct sandbox *sandbox); /* with the host */

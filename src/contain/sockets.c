@@ -102,17 +102,6 @@ static void cover_address(struct sandbox *sandbox, const char *address, size_t *
     }
 }
 
-static bool read_table(struct buf *table)
-{
-    with_fd file = fd_adopt(os_openat(AT_FDCWD, "/proc/net/unix", O_RDONLY, 0));
-    char chunk[16384];
-    ssize_t got = fd_error(&file);
-    while (fd_is_open(&file) && (got = os_read(fd_num(&file), chunk, sizeof chunk)) > 0) {
-        buf_add(table, chunk, (size_t)got);
-    }
-    return got == 0 && buf_fits(table);
-}
-
 /* "Num: RefCount Protocol Flags Type St Inode Path": the path is the rest of the line, and whatever
  * bind(2) was given. NULL: no such line. Empty: it has no path. */
 static const char *path_of(char *line)
@@ -148,7 +137,7 @@ static void cover_table(struct sandbox *sandbox, char *table, size_t *count)
 void sockets_close(struct sandbox *sandbox, char *const *inherited)
 {
     size_t count = 0;
-    sandbox->sockets_closed = sandbox->host_mounts != NULL;
+    sandbox->sockets_closed = true;
     for (char *const *entry = inherited; *entry; entry++) {
         const char *value = strchr(*entry, '=');
         with_string name = memory_format("%.*s", (int)strcspn(*entry, "="), *entry);
@@ -157,7 +146,7 @@ void sockets_close(struct sandbox *sandbox, char *const *inherited)
         }
     }
     with_buf table = buf_new(UNIX_TABLE_MAX);
-    if (!read_table(&table)) {
+    if (host_text_read(AT_FDCWD, "/proc/net/unix", &table) < 0) {
         sandbox->sockets_closed = false;
         return;
     }

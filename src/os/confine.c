@@ -216,7 +216,10 @@ int os_has_no_new_privileges(void)
 
 int os_set_undumpable(void)
 {
-    return (int)OS_CALL(prctl, prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L));
+    int result = (int)OS_CALL(prctl, prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L));
+    int dumpable =
+        result < 0 ? result : (int)OS_CALL(prctl, prctl(PR_GET_DUMPABLE, 0L, 0L, 0L, 0L));
+    return dumpable > 0 ? -EPERM : dumpable;
 }
 
 mode_t os_umask(mode_t mask)
@@ -264,7 +267,9 @@ int os_filter_load(const struct sock_filter *filter, size_t count)
         .len = (unsigned short)count,
         .filter = (struct sock_filter *)(uintptr_t)filter,
     };
-    return (int)OS_CALL(seccomp, syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+    int result = (int)OS_CALL(seccomp, syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+    int mode = result < 0 ? result : (int)OS_CALL(prctl, prctl(PR_GET_SECCOMP, 0L, 0L, 0L, 0L));
+    return mode < 0 ? mode : mode == SECCOMP_MODE_FILTER ? 0 : -EPERM;
 }
 
 int os_signal_namespace(int signal)

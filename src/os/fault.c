@@ -10,7 +10,7 @@
 
 #include "attributes.h"
 
-enum mode { MODE_OFF, MODE_NTH, MODE_FROM, MODE_NAME, MODE_NOOP };
+enum mode { MODE_OFF, MODE_NTH, MODE_FROM, MODE_NAME };
 
 static struct {
     bool ready;
@@ -21,6 +21,7 @@ static struct {
     uint64_t number;
     char name[32];
     int error;
+    bool noop;  /* instead of the error: does nothing and claims success */
     int log_fd; /* 0: no log; the log is never standard input */
 } table = {.role = "controller"};
 
@@ -46,13 +47,12 @@ static void parse_spec(const char *spec)
     table.number = strtoull(kind, &end, 10);
     if (*end != '\0') {
         memcpy(table.name, kind, sizeof kind);
-        table.mode = strcmp(what, "noop") == 0 ? MODE_NOOP : MODE_NAME;
+        table.mode = MODE_NAME;
     } else {
         table.mode = strcmp(tail, "from") == 0 ? MODE_FROM : MODE_NTH;
     }
-    if (table.mode != MODE_NOOP) {
-        table.error = errno_by_name(what);
-    }
+    table.noop = strcmp(what, "noop") == 0;
+    table.error = table.noop ? 0 : errno_by_name(what);
 }
 
 static void start(void)
@@ -97,7 +97,6 @@ enum fault_verdict fault_hit(const char *name, int *ret_errno)
         hit = table.calls >= table.number;
         break;
     case MODE_NAME:
-    case MODE_NOOP:
         hit = strcmp(table.name, name) == 0;
         break;
     case MODE_OFF:
@@ -108,7 +107,7 @@ enum fault_verdict fault_hit(const char *name, int *ret_errno)
         return FAULT_PASS;
     }
     *ret_errno = table.error;
-    return table.mode == MODE_NOOP ? FAULT_NOOP : FAULT_FAIL;
+    return table.noop ? FAULT_NOOP : FAULT_FAIL;
 }
 
 void fault_role(const char *role)

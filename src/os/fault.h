@@ -9,7 +9,7 @@
  *   in tests:    BERM_FAULT=ROLE:N:ERRNAME[:from]      fail the Nth call of ROLE (1-based) with the
  *                                                      errno; with :from every later one as well
  *                BERM_FAULT=ROLE:NAME:ERRNAME          fail every call of that name
- *                BERM_FAULT=ROLE:NAME:noop             such calls do nothing and claim success
+ *                BERM_FAULT=ROLE:N:noop, ROLE:NAME:noop  that does nothing and claims success
  *                BERM_FAULT_LOG=FD                     write "ROLE N NAME\n" for every call to FD
  *   roles        "controller" from the start; a child names itself with fault_role()
  *

@@ -18,6 +18,26 @@ int os_proc_stat_open(pid_t pid)
     return fd == -ENOENT ? -ESRCH : fd;
 }
 
+int os_proc_open(struct proc_identity who)
+{
+    char path[32];
+    struct proc_stat stat;
+    (void)snprintf(path, sizeof path, "/proc/%d", who.pid);
+    with_fd dir = fd_adopt(os_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0));
+    with_fd file =
+        fd_adopt(fd_is_open(&dir) ? os_openat(fd_num(&dir), "stat", O_RDONLY | O_NOCTTY, 0)
+                                  : fd_error(&dir));
+    int result = fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), &stat) : fd_error(&file);
+    if (result < 0) {
+        return result == -ENOENT ? -ESRCH : result;
+    }
+    if (stat.start_ticks != who.start_ticks) {
+        return -ESRCH;
+    }
+    struct fd taken = fd_take(&dir);
+    return fd_num(&taken);
+}
+
 int os_proc_stat_read(int stat_fd, struct proc_stat *ret_stat)
 {
     char text[1024];

@@ -14,6 +14,14 @@
 
 #include "attributes.h"
 
+struct proc_identity {
+    pid_t pid;
+    uint64_t start_ticks;
+};
+/* Open /proc/PID, O_PATH, of that very process: -ESRCH when it is gone, also when another has its pid.
+ * What is opened beneath the descriptor never becomes another's. */
+int os_proc_open(struct proc_identity who) must_check;
+
 /* What one read of /proc/PID/stat says. */
 struct proc_stat {
     pid_t pid;

@@ -73,7 +73,28 @@ int os_waitid(int id_type, int id, siginfo_t *ret_info, int options, struct rusa
 
 int os_setsid(void)
 {
-    return (int)OS_CALL(setsid, setsid());
+    int session = (int)OS_CALL(setsid, setsid());
+    return session < 0 ? session : session == os_getpid() ? 0 : -EPERM;
+}
+
+/* What was asked for is not what is: ask the kernel. */
+static int must_be_user(uid_t uid, gid_t gid)
+{
+    uid_t uids[3] = {uid + 1};
+    gid_t gids[3] = {gid + 1};
+    int result = (int)OS_CALL(getresuid, syscall(SYS_getresuid, &uids[0], &uids[1], &uids[2]));
+    result = result < 0
+                 ? result
+                 : (int)OS_CALL(getresgid, syscall(SYS_getresgid, &gids[0], &gids[1], &gids[2]));
+    int others = result < 0 ? result : (int)OS_CALL(getgroups, syscall(SYS_getgroups, 0, NULL));
+    if (others < 0) {
+        return others;
+    }
+    bool holds = others == 0;
+    for (size_t i = 0; i < countof(uids); i++) {
+        holds = holds && uids[i] == uid && gids[i] == gid;
+    }
+    return holds ? 0 : -EPERM;
 }
 
 int os_become_user(uid_t uid, gid_t gid)
@@ -81,15 +102,7 @@ int os_become_user(uid_t uid, gid_t gid)
     int result = (int)OS_CALL(setgroups, syscall(SYS_setgroups, 0, NULL));
     result = result < 0 ? result : (int)OS_CALL(setresgid, syscall(SYS_setresgid, gid, gid, gid));
     result = result < 0 ? result : (int)OS_CALL(setresuid, syscall(SYS_setresuid, uid, uid, uid));
-    if (result < 0) {
-        return result;
-    }
-    uid_t real;
-    uid_t effective;
-    uid_t saved;
-    result = (int)OS_CALL(getresuid, syscall(SYS_getresuid, &real, &effective, &saved));
-    bool holds = result == 0 && real == uid && effective == uid && saved == uid;
-    return result < 0 ? result : holds ? 0 : -EPERM;
+    return result < 0 ? result : must_be_user(uid, gid);
 }
 
 int os_fchdir(int fd)
@@ -170,7 +183,10 @@ int os_is_subreaper(void)
 
 int os_die_with_parent(void)
 {
-    return (int)OS_CALL(prctl, prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
+    int holds = 0;
+    int result = (int)OS_CALL(prctl, prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
+    result = result < 0 ? result : (int)OS_CALL(prctl, prctl(PR_GET_PDEATHSIG, &holds, 0, 0, 0));
+    return result < 0 ? result : holds == SIGKILL ? 0 : -EPERM;
 }
 
 int os_getrlimit(int resource, struct rlimit *ret_limit)
@@ -180,7 +196,11 @@ int os_getrlimit(int resource, struct rlimit *ret_limit)
 
 int os_setrlimit(int resource, const struct rlimit *limit)
 {
-    return (int)OS_CALL(prlimit64, setrlimit(resource, limit));
+    struct rlimit holds = {.rlim_cur = limit->rlim_cur + 1};
+    int result = (int)OS_CALL(prlimit64, setrlimit(resource, limit));
+    result = result < 0 ? result : os_getrlimit(resource, &holds);
+    bool same = holds.rlim_cur == limit->rlim_cur && holds.rlim_max == limit->rlim_max;
+    return result < 0 ? result : same ? 0 : -EPERM;
 }
 
 int os_signal_mask(int how, const sigset_t *set, sigset_t *ret_old)

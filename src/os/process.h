@@ -31,6 +31,7 @@ int os_pidfd_signal_group(int pidfd, int signal) must_check;
 int os_waitid(int id_type, int id, siginfo_t *ret_info, int options,
               struct rusage *usage) must_check;
 
+/* What is set in here is read back: -EPERM when the kernel has it otherwise. */
 int os_setsid(void) must_check;
 /* All three user and group ids, and no supplementary group: for good. */
 int os_become_user(uid_t uid, gid_t gid) must_check;

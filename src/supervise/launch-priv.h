@@ -30,7 +30,6 @@ struct launch {
     bool empty;    /* nothing is left inside, and usage is known */
     bool heard_all;
     struct launch_word usage;
-    pid_t launcher;
 };
 
 /* The channel is readable, or the other end is gone. */

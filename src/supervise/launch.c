@@ -26,18 +26,21 @@ static void fail_with(struct broker *broker, enum err_code code, const char *wha
 }
 
 /* Who is who: bubblewrap has one child, the launcher, which has one, the payload to be. */
-static struct member *find_payload(struct broker *broker)
+static bool find_processes(struct broker *broker, struct member **ret_launcher,
+                           struct member **ret_payload)
 {
     struct tree *tree = &broker->tree;
     if (tree_look(tree, broker_elapsed_ms(broker)) < 0) {
-        return NULL;
+        return false;
     }
-    const struct member *launcher = tree_only_child(tree, tree->leader.pid);
-    if (!launcher) {
-        return NULL;
-    }
-    broker->launch.launcher = launcher->pid;
-    return tree_only_child(tree, launcher->pid);
+    *ret_launcher = tree_only_child(tree, tree->leader.pid);
+    *ret_payload = *ret_launcher ? tree_only_child(tree, (*ret_launcher)->pid) : NULL;
+    return *ret_payload != NULL;
+}
+
+static struct proc_identity identity_of(const struct member *member)
+{
+    return (struct proc_identity){member->pid, member->start_ticks};
 }
 
 static void on_ready(struct broker *broker, const struct launch_word *word)
@@ -50,12 +53,14 @@ static void on_ready(struct broker *broker, const struct launch_word *word)
     }
     ending->sandbox_ready_ns = broker_now(broker);
     ending->launcher_ns = word->took_ns;
-    struct member *payload = find_payload(broker);
-    if (!payload) {
+    struct member *launcher = NULL;
+    struct member *payload = NULL;
+    if (!find_processes(broker, &launcher, &payload)) {
         fail_with(broker, ERR_UNAVAILABLE, "its processes are not those that were expected", 0);
         return;
     }
-    if (sandbox_verify(broker->request->sandbox, launch->launcher, payload->pid, word, &err) < 0 ||
+    if (sandbox_verify(broker->request->sandbox, identity_of(launcher), identity_of(payload), word,
+                       &err) < 0 ||
         binding_revalidate(broker->request->binding, &err) < 0) {
         fail(broker, &err);
         return;

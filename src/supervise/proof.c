@@ -15,15 +15,10 @@ struct proof_tree_empty {
 };
 static const struct proof_tree_empty proof = {1};
 
-static int64_t timeval_ns(const struct timeval *time)
-{
-    return time->tv_sec * NS_PER_S + time->tv_usec * 1000;
-}
-
 static void add_usage(struct supervise_ending *ending, const struct rusage *usage)
 {
-    ending->cpu_user_ns += timeval_ns(&usage->ru_utime);
-    ending->cpu_system_ns += timeval_ns(&usage->ru_stime);
+    ending->cpu_user_ns += clock_timeval_ns(usage->ru_utime);
+    ending->cpu_system_ns += clock_timeval_ns(usage->ru_stime);
     int64_t largest = usage->ru_maxrss * 1024;
     if (largest > ending->largest_rss_bytes) {
         ending->largest_rss_bytes = largest;

@@ -70,11 +70,6 @@ struct known {
     uint64_t inode;
 };
 
-struct proc_identity {
-    pid_t pid;
-    uint64_t start_ticks;
-};
-
 struct tree_sums {
     int64_t rss_bytes;
     int64_t tasks;

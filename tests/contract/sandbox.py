@@ -100,6 +100,23 @@ def _(t):
     t.contains(done.err.decode(), "left   nothing (1 process ended")
 
 
+HOST_WITHOUT = """
+cp "$0" ./berm; mount -t tmpfs x /var; $1
+shift; exec ./berm "$@"
+"""
+
+
+@case("SB-7 a host whose /var/tmp is a link, or that has none, runs a sandbox all the same")
+def _(t):
+    if not ROOT:
+        t.skip("only root may mount everywhere; root runs it as well")
+    t.dir.chmod(0o755)
+    for made in (":", "ln -s ../tmp /var/tmp", "ln -s /nowhere /var/tmp", "touch /var/tmp"):
+        done = t.run("unshare", "--mount", "--propagation", "private", "sh", "-euc", HOST_WITHOUT,
+                     berm_path(), made, *BOX, *script("echo x >/tmp/x && stat -fc %T /tmp"))
+        t.equal((done.status, done.out), (0, b"tmpfs\n"), f"{made}: {done}")
+
+
 @case("D1 D2 R20 R21 bytes and files have a quota: ENOSPC for the payload, a limit with its name for you")
 def _(t):
     for option, text, limit in (

@@ -21,9 +21,9 @@ LONG = bool(os.environ.get("BERM_TEST_LONG"))
 ERRNOS = ["EIO", "ENOSYS", "EPERM", "ENOENT", "EAGAIN"] if LONG else ["EIO"]
 SILENT_S = 1 * SLOWNESS
 AFTER_THE_LOG = 260  # calls after its descriptor is closed: capabilities are the most of them
-# What stands between the payload and the host; a call that does nothing must not look like one that did.
+# What stands between the payload and the host: if all such calls do nothing, none of them is believed.
 GUARDS = ["mount", "umount2", "mount_setattr", "unshare", "capset", "prctl", "mkdirat", "openat2",
-          "fstatfs", "statx", "newfstatat", "openat"]
+          "fstatfs", "statx", "newfstatat", "openat", "prlimit64", "close_range", "setsid", "seccomp"]
 CLOSED = """
 exec 3>&2
 for place in "$1/closed/x" "$1/covered/x" /run/x /run/berm/x /dev/x /home/x /usr/x /proc/sys/kernel/x; do
@@ -33,8 +33,18 @@ while read -r name value; do
     case $name in
         CapInh:|CapPrm:|CapEff:|CapBnd:|CapAmb:) [ "$value" = 0000000000000000 ] || echo "has $name" >&3 ;;
         NoNewPrivs:) [ "$value" = 1 ] || echo "has $name" >&3 ;;
+        Seccomp:) [ "$value" = 2 ] || echo "has no filter" >&3 ;;
+        SigBlk:) [ "$value" = 0000000000000000 ] || echo "has $name" >&3 ;;
+        NSsid:) [ "$value" = $$ ] || echo "has $name" >&3 ;;
     esac
 done </proc/self/status
+[ "$(ulimit -c)" = 0 ] || echo "has a core" >&3
+for fd in /proc/self/fd/*; do
+    case ${fd##*/} in
+        [0123]) ;;
+        *) if [ -e "$fd" ]; then echo "has $fd" >&3; fi ;;
+    esac
+done
 echo ran >&3
 """
 
@@ -42,7 +52,7 @@ echo ran >&3
 def drive(t, fault=None, log=None):
     """(words, output) of one launch; the drive ends when bubblewrap did."""
     root = t.dir / "root"
-    options = ["--release", "--bind", root, "--item", "keep", root, "--item", "writable", root,
+    options = ["--release", "--filter", "--bind", root, "--item", "keep", root, "--item", "writable", root,
                "--item", "close", root / "closed", "--item", "mask", root / "covered",
                "--item", "pin", root / "pinned", "--item", "expect", root]
     options += ["--log", log] if log else []
@@ -88,7 +98,7 @@ def _(t):
     t.true("ran" in output, f"{words} {output}")
     calls = sum(line.startswith("launcher ") for line in log.read_text().splitlines())
     t.true(calls > 100, f"only {calls} calls are in the log")
-    for errno in ERRNOS:
+    for errno in [*ERRNOS, "noop"]:
         ran = 0
         for number in range(1, calls + AFTER_THE_LOG):
             fault = f"launcher:{number}:{errno}"
@@ -101,7 +111,9 @@ def _(t):
     folders(t)
     words, output = drive(t)
     t.true(judge(t, "none", words, output), f"{words} {output}")
-    for name in GUARDS:
+    print(f"# {words[0]}")
+    abi = next(int(word.split()[1]) for word in words if word.startswith("ready"))
+    for name in [*GUARDS, *["landlock_restrict_self"] * (abi >= 2)]:
         fault = f"launcher:{name}:noop"
         words, output = drive(t, fault)
         t.true(not judge(t, fault, words, output), f"{fault}: {words} {output}")

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "memory.h"
 #include "sandbox-priv.h"
@@ -21,9 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < size; i++) {
         buf_add_char(&text, data[i] ? (char)data[i] : ' '); /* the kernel writes no NUL */
     }
-    (void)!sandbox_check_mounts(&sandbox, buf_string(&text), "0:50", &err);
+    (void)!sandbox_check_mounts(&sandbox, buf_string(&text), makedev(0, 50), &err);
     /* Nothing after it covers it, so whatever stands before it, this one is seen. */
     buf_add_string(&text, open);
-    BUG_IF(sandbox_check_mounts(&sandbox, buf_string(&text), "0:50", &err) == 0);
+    BUG_IF(sandbox_check_mounts(&sandbox, buf_string(&text), makedev(0, 50), &err) == 0);
     return 0;
 }

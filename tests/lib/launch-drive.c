@@ -98,8 +98,8 @@ static void remove_tool(const char *word)
 
 static void add_item(const char *kind, const char *path)
 {
-    static const char *const names[LAUNCH_KIND_COUNT] = {"keep", "expect",    "pin",     "close",
-                                                         "mask", "read-only", "writable"};
+    static const char *const names[LAUNCH_KIND_COUNT] = {"keep",  "expect", "pin",
+                                                         "close", "mask",   "writable"};
     struct launch_item *item = &items[plan.item_count++];
     *item = (struct launch_item){.kind = LAUNCH_KIND_COUNT, .path = add_string(path)};
     for (uint32_t i = 0; i < countof(names); i++) {
@@ -276,9 +276,7 @@ static void obey(int *channel)
             close(*channel);
             *channel = -1;
         } else {
-            give(*channel, strcmp(line, "release") == 0     ? LAUNCH_RELEASE
-                           : strcmp(line, "terminate") == 0 ? LAUNCH_TERMINATE
-                                                            : LAUNCH_KILL);
+            give(*channel, strcmp(line, "release") == 0 ? LAUNCH_RELEASE : LAUNCH_KILL);
         }
         used -= (size_t)(end + 1 - line);
         memmove(line, end + 1, used + 1);
@@ -389,8 +387,6 @@ int main(int argc, char **argv)
             uint32_t offset = add_string(value);
             variables = variables ? variables : offset;
             plan.variable_count++;
-        } else if (strcmp(name, "--files") == 0) {
-            plan.files_soft = plan.files_hard = strtoull(value, NULL, 10);
         } else if (strcmp(name, "--cut") == 0) {
             options.cut = strtol(value, NULL, 10);
         } else if (strcmp(name, "--poke") == 0 && at + 2 < argc) {
@@ -401,7 +397,7 @@ int main(int argc, char **argv)
             used = 0;
             bool known = true;
             if (strcmp(name, "--scopes") == 0) {
-                plan.scope_signals = plan.scope_abstract = true;
+                plan.scopes = true;
             } else if (strcmp(name, "--filter") == 0) {
                 options.filter = true;
             } else if (strcmp(name, "--other-item") == 0 && plan.item_count > 0) {

@@ -21,7 +21,7 @@ static void twins_make(struct twins *twins, const struct place *place, const cha
         .hidden = memory_format("%s/a/f", place->path),
         .other = memory_format("%s/b/f", place->path),
     };
-    twins->sandbox.host_mounts = memory_copy_string(twins->mounts);
+    assert_int_equal(mount_table_parse(twins->mounts, &twins->sandbox.host_mounts), 0);
     twins->sandbox.hidden[twins->sandbox.hidden_count++] = memory_copy_string(twins->hidden);
     const struct host_path all = {.path = (char *)(uintptr_t)place->path};
     sandbox_show(&twins->sandbox, &all, false, "the project"); /* a temporary place is hidden */

@@ -1,5 +1,7 @@
 #include "sandbox-test.h"
 
+#include <sys/sysmacros.h>
+
 #define ROOT    "1 0 254:0 / / ro,nosuid - ext4 /dev/vda rw\n"
 #define PRIVATE "9 1 0:50 /tmp /tmp rw,nosuid,nodev - tmpfs berm rw,size=1024k\n"
 
@@ -20,7 +22,7 @@ static int check(const char *text, struct err *err)
 {
     const struct sandbox sandbox = plan_with_a_root();
     *err = (struct err){0};
-    return sandbox_check_mounts(&sandbox, text, "0:50", err);
+    return sandbox_check_mounts(&sandbox, text, makedev(0, 50), err);
 }
 
 /* SB-7, CT-2: nothing can be written but what the plan opens. */
@@ -93,7 +95,9 @@ static void check_others(const char *path, const char *const *wanted)
                                "7 1 0:25 / /run rw - tmpfs x rw\n"
                                "8 1 0:25 / /chroot/run rw - tmpfs x rw\n";
     with_strvec found = {0};
-    mounts_other_paths(text, path, &found);
+    with_mount_table table = {0};
+    assert_int_equal(mount_table_parse(text, &table), 0);
+    mounts_other_paths(&table, path, &found);
     size_t count = 0;
     for (; wanted[count]; count++) {
         assert_true(count < found.count);

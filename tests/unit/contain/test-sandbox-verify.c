@@ -1,6 +1,14 @@
 /* What is believed of a finished sandbox; tests/adversary looks at real ones. */
 #include "sandbox-test.h"
 
+static struct proc_identity own_identity(void)
+{
+    struct proc_stat stat;
+    with_fd file = fd_adopt(os_proc_stat_open(getpid()));
+    assert_int_equal(os_proc_stat_read(fd_num(&file), &stat), 0);
+    return (struct proc_identity){getpid(), stat.start_ticks};
+}
+
 /* An ordinary process is no sandbox, whatever its launcher says. */
 static void a_process_without_walls_is_refused(void **state)
 {
@@ -8,7 +16,8 @@ static void a_process_without_walls_is_refused(void **state)
     struct err err = {0};
     const struct launch_word word = {.said = LAUNCH_READY, .value = 7, .extra = -1};
     trial_plan(&trial, *state);
-    assert_int_equal(sandbox_verify(trial.sandbox, getpid(), getpid(), &word, &err), -1);
+    const struct proc_identity own = own_identity();
+    assert_int_equal(sandbox_verify(trial.sandbox, own, own, &word, &err), -1);
     assert_int_equal(err.code, ERR_UNAVAILABLE);
     assert_non_null(strstr(err.msg, "not as planned"));
     /* By its first property that is another: what it may do, before where it lies. */
@@ -17,7 +26,10 @@ static void a_process_without_walls_is_refused(void **state)
     struct guarantees guarantees = {0};
     sandbox_raise(trial.sandbox, &guarantees);
     assert_int_equal(guarantees_label(&guarantees), CONTAINMENT_UNCONTAINED);
-    assert_int_equal(sandbox_verify(trial.sandbox, 0x3ffffff, 1, &word, &err), -1);
+    /* One that has the pid now is not the one that was found. */
+    const struct proc_identity before = {own.pid, own.start_ticks - 1};
+    assert_int_equal(sandbox_verify(trial.sandbox, before, own, &word, &err), -1);
+    assert_int_equal(err.sys, ESRCH);
     trial_done(&trial);
 }
 
@@ -40,7 +52,7 @@ static void levels_follow_from_the_plan(void **state)
     assert_int_equal(guarantees.level[GUARANTEE_CONTROL_SOCKETS], LEVEL_NONE);
     /* With Landlock's scope the abstract ones are closed all the same. */
     host.sandbox->verified = true;
-    host.sandbox->facts = LAUNCH_FACT_SCOPE_ABSTRACT;
+    host.sandbox->facts = LAUNCH_FACT_SCOPES;
     sandbox_raise(host.sandbox, &guarantees);
     assert_int_equal(guarantees.level[GUARANTEE_CONTROL_SOCKETS], LEVEL_ENFORCED);
     /* A socket that could not be covered leaves it open. */

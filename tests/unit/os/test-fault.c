@@ -84,6 +84,7 @@ static void faults_hit_what_they_name(void **state)
         struct answers expected;
     } rows[] = {
         {"controller:2:EIO", NULL, {{7, -EIO, 7, 7, 7}, 4}},
+        {"controller:2:noop", NULL, {{7, 0, 7, 7, 7}, 4}},
         {"controller:4:ENOSPC:from", NULL, {{7, 7, 7, -ENOSPC, -ENOSPC}, 3}},
         {"controller:fsync:EINTR", NULL, {{7, 7, 7, -EINTR, -EINTR}, 3}},
         {"controller:fsync:noop", NULL, {{7, 7, 7, 0, 0}, 3}},

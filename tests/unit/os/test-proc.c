@@ -61,6 +61,26 @@ static void an_open_file_stays_with_its_process(void **state)
     assert_int_equal(os_proc_stat_open(child), -ESRCH);
 }
 
+/* T19: a pid is nobody without its start. */
+static void a_process_is_opened_by_its_identity(void **state)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    with_fd stat_file = fd_adopt(os_proc_stat_open(child));
+    struct proc_stat stat;
+    assert_int_equal(os_proc_stat_read(fd_num(&stat_file), &stat), 0);
+    with_fd dir = fd_adopt(os_proc_open((struct proc_identity){child, stat.start_ticks}));
+    assert_true(fd_is_open(&dir));
+    assert_int_equal(os_proc_open((struct proc_identity){child, stat.start_ticks + 1}), -ESRCH);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(os_proc_open((struct proc_identity){child, stat.start_ticks}), -ESRCH);
+    assert_int_equal(openat(fd_num(&dir), "status", O_RDONLY | O_CLOEXEC), -1);
+}
+
 static void a_number_stands_behind_its_name(void **state)
 {
     const char *text = "Pss_Anon:  7 kB\nPss:      12 kB\nwrite_bytes: 9\nPss: 1\nlast: 5";
@@ -78,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_cannot_forge_fields),
         cmocka_unit_test(refuses_what_is_no_stat_line),
+        cmocka_unit_test(a_process_is_opened_by_its_identity),
         cmocka_unit_test(a_number_stands_behind_its_name),
         cmocka_unit_test(an_open_file_stays_with_its_process),
     };

@@ -197,7 +197,7 @@ static void set_up_a_process(void)
     struct rlimit seen = {0};
     int root = os_openat(AT_FDCWD, "/", O_RDONLY | O_DIRECTORY, 0);
     char folder[8] = "";
-    bool done = os_setsid() > 0 && getsid(0) == os_getpid() && os_fchdir(root) == 0 &&
+    bool done = os_setsid() == 0 && getsid(0) == os_getpid() && os_fchdir(root) == 0 &&
                 getcwd(folder, sizeof folder) && folder[1] == '\0' &&
                 os_setrlimit(RLIMIT_NOFILE, &limit) == 0 &&
                 os_getrlimit(RLIMIT_NOFILE, &seen) == 0 && seen.rlim_cur == 64 &&

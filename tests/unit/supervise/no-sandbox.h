@@ -44,8 +44,8 @@ int sandbox_args_fd(const struct sandbox *sandbox)
     abort();
 }
 
-int sandbox_verify(struct sandbox *sandbox, pid_t pid, pid_t child, const struct launch_word *word,
-                   struct err *err)
+int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
+                   struct proc_identity payload, const struct launch_word *word, struct err *err)
 {
     abort();
 }
