@@ -12,9 +12,8 @@
 #include "event.h"
 #include "fault.h"
 #include "file.h"
+#include "helper.h"
 #include "process.h"
-
-enum { EXIT_REFUSED = 1, EXIT_BUG = 70 };
 
 char *launcher_add_text(char *at, const char *end, const char *text)
 {
@@ -61,14 +60,7 @@ void launcher_give_up(const struct launcher *launcher, enum launch_said said, in
         }
     }
     (void)!os_send(launcher->channel, &word, sizeof word);
-    os_exit(EXIT_REFUSED);
-}
-
-/* The project's own, since err.c needs more of libc than is in this image. */
-void bug_at(const char *file, int line, const char *what)
-{
-    (void)!os_write(2, what, strlen(what));
-    os_exit(EXIT_BUG);
+    os_exit(HELPER_EXIT_REFUSED);
 }
 
 /* --- steps that belong nowhere else ------------------------------------------------------------- */
@@ -165,11 +157,11 @@ static void wait_for_release(struct launcher *launcher)
     int ready = os_poll(launcher->channel, POLLIN, -1);
     ssize_t got = ready < 0 ? ready : os_recv(launcher->channel, &order, sizeof order);
     if (got != 1 || order != LAUNCH_RELEASE) {
-        os_exit(EXIT_REFUSED); /* the controller gave up, or is no more */
+        os_exit(HELPER_EXIT_REFUSED); /* the controller gave up, or is no more */
     }
 }
 
-int main(void)
+void launcher_main(int argc, char **argv)
 {
     fault_role("launcher");
     static struct launcher launcher = {.channel = LAUNCH_CHANNEL_FD, .file_fd = -1};

@@ -1,6 +1,6 @@
 /* launcher.h
  *
- * The first process of a sandbox, in four parts; what it says and is told stands in launch-message.h.
+ * The first process of a sandbox: a duty of the helper program (helper.h). What it says and is told stands in launch-message.h.
  *
  *   launcher.c   the steps in their order, the words to the controller
  *   place.c      a path, opened without following a link
@@ -8,9 +8,6 @@
  *   mountinfo.c  the mounts that there are: none may stay writable that the plan does not name
  *   confine.c    descriptors, capabilities, Landlock, the system call filter
  *   reaper.c     the payload's start, and what the first process of a PID namespace has to do
- *
- * Nothing is allocated, and there is no stdio: the image stays small (it is copied into memory for
- * each run), and a host without memory does not stop the launcher half-way.
  *
  * A step answers 0 or -errno. What it could not do is in its row of the table; `where` and `what`
  * say it closer.

@@ -1,8 +1,7 @@
 /* helper-image.h
  *
- * The launcher (programs/helper), which bubblewrap starts as the first process of a sandbox, as the
- * bytes of an executable file: they are part of berm, so that nothing on a disk can be put in their
- * place.
+ * The helper program (programs/helper) as the bytes of an executable file: they are part of berm, so
+ * that nothing on a disk can be put in their place. Its first argument is the word of its duty.
  *
  * Ownership    static; never NULL, never empty.
  * Limitations  to be executed they must be copied into a file of memory, which is sealed then.

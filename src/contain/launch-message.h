@@ -25,7 +25,7 @@
  * begins with an empty string, so that offset 0 says "none".
  *
  * Units        bytes; identities as fstat(2) gives them.
- * Limitations  both ends are of one build (the launcher's image is part of berm), so there is no
+ * Limitations  both ends are of one build (the helper's image is part of berm), so there is no
  *              version to negotiate: a plan of another size is refused.
  */
 #pragma once
@@ -52,7 +52,7 @@ enum {
     LAUNCH_STDERR_FD,
     LAUNCH_CHANNEL_FD, /* 6 */
     LAUNCH_PLAN_FD,    /* 7 */
-    LAUNCH_IMAGE_FD,   /* 8: the launcher's own sealed image; its path is /proc/self/fd/8 */
+    LAUNCH_IMAGE_FD,   /* 8: the helper's sealed image; its path is /proc/self/fd/8 */
     LAUNCH_ARGS_FD,    /* 9: bubblewrap's arguments (--args) */
     LAUNCH_FIRST_FREE_FD,
 };

@@ -126,7 +126,7 @@ int sandbox_ready(struct sandbox *sandbox, struct err *err)
     if (sandbox_render_plan(sandbox, &plan, err) < 0 ||
         seal(buf_span(&arguments), "arguments", &sandbox->args, err) < 0 ||
         seal(buf_span(&plan), "plan", &sandbox->plan, err) < 0 ||
-        seal(helper_image(), "launcher", &sandbox->image, err) < 0) {
+        seal(helper_image(), "helper", &sandbox->image, err) < 0) {
         return -1;
     }
     strvec_push(&sandbox->tool_argv, "bwrap");
@@ -134,6 +134,7 @@ int sandbox_ready(struct sandbox *sandbox, struct err *err)
     strvec_push_format(&sandbox->tool_argv, "%d", LAUNCH_ARGS_FD);
     strvec_push(&sandbox->tool_argv, "--");
     strvec_push_format(&sandbox->tool_argv, "/proc/self/fd/%d", LAUNCH_IMAGE_FD);
+    strvec_push(&sandbox->tool_argv, "launcher");
     return 0;
 }
 

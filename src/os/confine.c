@@ -26,7 +26,7 @@ enum {
     CALL_LANDLOCK_RESTRICT_SELF = 446,
 };
 
-/* A path of /proc for a descriptor. By hand, because the launcher's image has no stdio. */
+/* A path of /proc for a descriptor. By hand, because the helper's image has no stdio. */
 struct link_path {
     char text[sizeof "/proc/self/fd/" + 10];
 };

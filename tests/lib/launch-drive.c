@@ -436,7 +436,7 @@ int main(int argc, char **argv)
     plan.home_path = options.home ? add_string(options.home) : 0;
     add_file(argv[at + 1], options.other_file);
     add_cwd(options.cwd, options.other_cwd);
-    add_tool("--", "/proc/self/fd/8", NULL);
+    add_tool("--", "/proc/self/fd/8", "launcher");
 
     struct span image = helper_image();
     int image_fd = sealed("launcher", image.p, image.n, true);
