@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -64,6 +65,70 @@ ssize_t os_send(int fd, const void *bytes, size_t n)
 ssize_t os_recv(int fd, void *bytes, size_t n)
 {
     return (ssize_t)RETRY(recvfrom, recv(fd, bytes, n, MSG_DONTWAIT));
+}
+
+/* The place of a control message with so many descriptors, aligned as the kernel wants it. */
+union rights {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(OS_FDS_MAX * sizeof(int))];
+};
+
+ssize_t os_send_fds(int fd, const void *bytes, size_t n, const int *fds, size_t count)
+{
+    union rights rights = {0};
+    struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = n};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    BUG_IF(count == 0 || count > OS_FDS_MAX);
+    message.msg_control = rights.bytes;
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    rights.header = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(count * sizeof(int)),
+        .cmsg_level = SOL_SOCKET,
+        .cmsg_type = SCM_RIGHTS,
+    };
+    memcpy(CMSG_DATA(&rights.header), fds, count * sizeof(int));
+    return (ssize_t)RETRY(sendmsg, sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+/* All that came are owned from here on, so that none is left open that nobody knows of. */
+static size_t take_fds(struct msghdr *message, struct fd fds[OS_FDS_MAX])
+{
+    size_t count = 0;
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
+        if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        size_t here = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < here && count < OS_FDS_MAX; i++) {
+            int number = -1;
+            memcpy(&number, CMSG_DATA(at) + i * sizeof number, sizeof number);
+            fds[count++] = fd_adopt(number);
+        }
+    }
+    return count;
+}
+
+ssize_t os_recv_fds(int fd, void *bytes, size_t n, struct fd *ret_fds, size_t count)
+{
+    union rights rights = {0};
+    struct fd came[OS_FDS_MAX] = {0};
+    struct iovec part = {.iov_base = bytes, .iov_len = n};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    BUG_IF(count == 0 || count > OS_FDS_MAX);
+    message.msg_control = rights.bytes;
+    message.msg_controllen = sizeof rights.bytes;
+    ssize_t got = (ssize_t)RETRY(recvmsg, recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+    size_t held = got < 0 ? 0 : take_fds(&message, came);
+    bool whole = (message.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) == 0;
+    bool wanted = whole && (held == 0 || held == count);
+    for (size_t i = 0; i < held; i++) {
+        if (wanted) {
+            ret_fds[i] = came[i];
+        } else {
+            fd_close(&came[i]);
+        }
+    }
+    return got >= 0 && !wanted ? -EPROTO : got;
 }
 
 int os_socket_pair(struct fd *ret_a, struct fd *ret_b)

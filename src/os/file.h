@@ -39,6 +39,12 @@ ssize_t os_write(int fd, const void *bytes, size_t n) must_check;
 ssize_t os_send(int fd, const void *bytes, size_t n) must_check;
 /* One packet of a socket; 0: the other end is closed, -EAGAIN: none yet. A longer one is cut. */
 ssize_t os_recv(int fd, void *bytes, size_t n) must_check;
+/* The same with 1 to OS_FDS_MAX descriptors (SCM_RIGHTS, unix(7)): the other end gets copies of them,
+ * close-on-exec. What comes must be so many or none (those in ret_fds stay as they are), in a packet
+ * that is not cut; else all are closed and it is -EPROTO. */
+enum { OS_FDS_MAX = 8 };
+ssize_t os_send_fds(int fd, const void *bytes, size_t n, const int *fds, size_t count) must_check;
+ssize_t os_recv_fds(int fd, void *bytes, size_t n, struct fd *ret_fds, size_t count) must_check;
 /* A pair of connected SOCK_SEQPACKET sockets: packets keep their boundaries. */
 int os_socket_pair(struct fd *ret_a, struct fd *ret_b) must_check;
 /* A nameless file of memory that can be sealed; os_memfd_seal() makes it immutable for

@@ -247,6 +247,59 @@ static void packets_keep_their_boundaries(void **state)
     assert_int_equal(os_send(fd_num(&b), "x", 1), -EPIPE);
 }
 
+/* How many descriptors this process has open. */
+static int count_open(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        struct stat stat;
+        count += os_fstat(fd, &stat) == 0;
+    }
+    return count;
+}
+
+static void descriptors_travel_in_a_packet(void **state)
+{
+    with_fd a = {0};
+    with_fd b = {0};
+    with_fd read_end = {0};
+    with_fd write_end = {0};
+    char text[4];
+    assert_int_equal(os_socket_pair(&a, &b), 0);
+    assert_int_equal(os_pipe(&read_end, &write_end), 0);
+    const int both[] = {fd_num(&read_end), fd_num(&write_end)};
+    int before = count_open();
+
+    struct fd came[2] = {0};
+    assert_int_equal(os_recv_fds(fd_num(&b), text, sizeof text, came, 2), -EAGAIN);
+    assert_int_equal(os_send_fds(fd_num(&a), "abc", 3, both, 2), 3);
+    assert_int_equal(os_recv_fds(fd_num(&b), text, sizeof text, came, 2), 3);
+    assert_memory_equal(text, "abc", 3);
+    assert_int_equal(fcntl(fd_num(&came[0]), F_GETFD), FD_CLOEXEC);
+    assert_int_equal(os_write(fd_num(&came[1]), "x", 1), 1);
+    assert_int_equal(os_read(fd_num(&read_end), text, sizeof text), 1);
+    fd_close(&came[0]);
+    fd_close(&came[1]);
+
+    /* Without any it is a packet like others. */
+    assert_int_equal(os_send(fd_num(&a), "de", 2), 2);
+    assert_int_equal(os_recv_fds(fd_num(&b), text, sizeof text, came, 2), 2);
+    assert_false(fd_is_open(&came[0]));
+
+    /* More or fewer than agreed, and a packet that does not fit: none is kept. */
+    assert_int_equal(os_send_fds(fd_num(&a), "abc", 3, both, 2), 3);
+    assert_int_equal(os_recv_fds(fd_num(&b), text, sizeof text, came, 1), -EPROTO);
+    assert_int_equal(os_send_fds(fd_num(&a), "abc", 3, both, 1), 3);
+    assert_int_equal(os_recv_fds(fd_num(&b), text, sizeof text, came, 2), -EPROTO);
+    assert_int_equal(os_send_fds(fd_num(&a), "abcde", 5, both, 2), 5);
+    assert_int_equal(os_recv_fds(fd_num(&b), text, sizeof text, came, 2), -EPROTO);
+    assert_int_equal(count_open(), before);
+
+    fd_close(&a);
+    assert_int_equal(os_recv_fds(fd_num(&b), text, sizeof text, came, 2), 0);
+    assert_int_equal(os_send_fds(fd_num(&b), "x", 1, both, 1), -EPIPE);
+}
+
 static void a_sealed_file_of_memory_stays_as_it_is(void **state)
 {
     with_fd file = fd_adopt(os_memfd("test"));
@@ -296,6 +349,7 @@ int main(void)
         IN_FOLDER(extended_attributes_are_there_or_not),
         cmocka_unit_test(pipes_know_their_size_and_their_bytes),
         cmocka_unit_test(packets_keep_their_boundaries),
+        cmocka_unit_test(descriptors_travel_in_a_packet),
         cmocka_unit_test(a_sealed_file_of_memory_stays_as_it_is),
         cmocka_unit_test(random_bytes_differ),
     };
