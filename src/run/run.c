@@ -212,6 +212,10 @@ static void supervise(struct run *run)
         return;
     }
     run->facts.ending = run->ending;
+    if (run->ending->context_failure.code != ERR_NONE) {
+        note(run, "programs of the payload could not ask about the run",
+             &run->ending->context_failure);
+    }
     if (preparation->sandbox) {
         conclude_sandbox(run);
     }

@@ -8,6 +8,7 @@
  *   terminate.c   the table's actions that end processes; chase.c for those that are too quick
  *   observe.c     one look at the tree: samples, peaks, limits that are sampled
  *   launch.c      the words of the launcher, when there is a sandbox
+ *   context.c     what programs of the payload may ask
  *
  * Rule of endings: what was seen first wins and stays, with one exception. The output limit and the
  * kept output are exact, and how much of a stream is read at which moment is berm's choice, not the
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "context-priv.h"
 #include "launch-priv.h"
 #include "pace-priv.h"
 #include "proof-priv.h"
@@ -41,6 +43,8 @@ struct broker {
     struct reaper reaper;
     struct pace pace;
     struct launch launch; /* with a sandbox */
+    struct context context;
+    struct fd context_listener; /* made in the sandbox by the launcher */
 
     enum stop_state state;
     bool decided;         /* the ending says how; only an exact limit may change it */

@@ -51,7 +51,7 @@ static int64_t earlier(int64_t a, int64_t b)
 }
 
 /* The next moment at which something is to be done without an event. */
-static int64_t next_moment(const struct broker *broker)
+static int64_t next_of_state(const struct broker *broker)
 {
     switch (broker->state) {
     case STOP_GATED:
@@ -70,6 +70,11 @@ static int64_t next_moment(const struct broker *broker)
     default:
         BUG("a state that does not exist");
     }
+}
+
+static int64_t next_moment(const struct broker *broker)
+{
+    return earlier(next_of_state(broker), context_moment_ns(&broker->context));
 }
 
 static int timeout_ms(const struct broker *broker)
@@ -133,6 +138,16 @@ static void on_cancel(struct broker *broker)
     }
 }
 
+/* What the service cannot do is told, and ends no run. */
+static void on_context(struct broker *broker, uint32_t ready)
+{
+    int64_t now_ns = broker_now(broker);
+    if ((ready & (1U << WATCH_CONTEXT)) || now_ns >= context_moment_ns(&broker->context)) {
+        context_serve(&broker->context, now_ns);
+        broker->ending->context_failure = broker->context.failure;
+    }
+}
+
 static void on_streams(struct broker *broker, uint32_t ready)
 {
     int result = 0;
@@ -183,6 +198,7 @@ static void dispatch(struct broker *broker, uint32_t ready)
     }
     on_streams(broker, ready);
     decide_deadlines(broker);
+    on_context(broker, ready);
     bool looking = broker->state == STOP_RUNNING || broker->state == STOP_TERMINATING;
     if (looking && look_due) {
         observe_look(broker);

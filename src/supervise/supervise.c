@@ -125,6 +125,26 @@ static bool is_cancelled(const struct supervise_request *request)
     return request->cancel_fd >= 0 && os_poll(request->cancel_fd, POLLIN, 0) > 0;
 }
 
+/* The payload may ask from its first instruction on. That it cannot is told, and ends no run. */
+static void open_context(struct broker *broker)
+{
+    const struct context_facts *facts = broker->request->context;
+    struct err err = {0};
+    if (!facts || !facts->leaf) {
+        return;
+    }
+    int result = context_open(&broker->context, facts, &broker->context_listener, "/proc", &err);
+    if (result == 0) {
+        int watched = os_epoll_add(fd_num(&broker->epoll), context_events(&broker->context),
+                                   EPOLLIN, WATCH_CONTEXT);
+        if (watched < 0) {
+            context_done(&broker->context);
+            (void)err_sys(&err, watched, "cannot watch for programs that ask about the run");
+        }
+    }
+    broker->ending->context_failure = err;
+}
+
 /* Nothing may be asked of us any more before the payload runs. */
 void broker_release(struct broker *broker)
 {
@@ -142,6 +162,7 @@ void broker_release(struct broker *broker)
     if (broker->state != STOP_GATED) {
         return;
     }
+    open_context(broker);
     broker->ending->released_ns = broker_now(broker);
     int result = broker->request->sandbox ? launch_say(broker, LAUNCH_RELEASE)
                                           : spawn_release(&broker->spawn);
@@ -189,6 +210,8 @@ static void finish(struct broker *broker)
 
 static void broker_done(struct broker *broker)
 {
+    context_done(&broker->context);
+    fd_close(&broker->context_listener);
     streams_done(&broker->streams);
     spawn_done(&broker->spawn);
     tree_done(&broker->tree);

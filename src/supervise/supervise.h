@@ -43,6 +43,7 @@
 
 #include "binding.h"
 #include "clock.h"
+#include "context.h"
 #include "err.h"
 #include "interrupts.h"
 #include "limit.h"
@@ -85,6 +86,9 @@ struct supervise_request {
     int cancel_fd; /* becomes readable: stop as interrupted; -1: none */
     const struct os_clock *clock;
     struct supervise_observer observer;
+    /* What programs of the payload are told about the run when they ask; NULL, or without a leaf: nobody
+     * answers them. Read at the release. */
+    const struct context_facts *context;
 };
 
 enum supervise_how {
@@ -164,8 +168,9 @@ struct supervise_ending {
     int exit_signal;
     int interrupt_signal;
     struct err failure;
-    bool launched;  /* the payload was executed */
-    bool oom_first; /* the host's out-of-memory killer was told to take it first */
+    bool launched;              /* the payload was executed */
+    bool oom_first;             /* the host's out-of-memory killer was told to take it first */
+    struct err context_failure; /* why programs could not ask about the run; ERR_NONE: they could */
     pid_t leader_pid;
     uint64_t leader_start_ticks;
 
