@@ -10,6 +10,7 @@ static const struct {
     void (*main)(int argc, char **argv);
 } duties[] = {
     {"launcher", launcher_main},
+    {"anchor", anchor_main},
 };
 
 /* The project's own, since err.c needs more of libc than is in this image. */

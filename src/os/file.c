@@ -80,9 +80,9 @@ ssize_t os_send_fds(int fd, const void *bytes, size_t n, const int *fds, size_t 
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     BUG_IF(count == 0 || count > OS_FDS_MAX);
     message.msg_control = rights.bytes;
-    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    message.msg_controllen = (socklen_t)CMSG_SPACE(count * sizeof(int));
     rights.header = (struct cmsghdr){
-        .cmsg_len = CMSG_LEN(count * sizeof(int)),
+        .cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(int)),
         .cmsg_level = SOL_SOCKET,
         .cmsg_type = SCM_RIGHTS,
     };

@@ -31,6 +31,9 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     "tests/unit/report/test-redact.c": ("report/scan",),
     # tables without code, and the rules that only the validator asks
     "tests/unit/report/test-validate.c": ("report/report-v1", "report/rules", "report/run-v1"),
+    # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
+    "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-delegated",
+                                        "contain/scope-systemd"),
     # a stage of a run, which only a run has the facts for
     "tests/unit/run/test-run.c": ("run/publish",),
 }.items() for source in sources}
@@ -270,9 +273,11 @@ UNUSED_EXCEPTIONS = {
     "validate_document_report": "the same",
     "validate_document_run": "the same",
     "run_request_decode": "for a front end that is not the command line",
-    "os_send_fds": "for a run with a scope: its descriptors go to the watchdog and the anchor",
-    "os_recv_fds": "the same",
     "text_is_utf8": "what the fuzz targets ask of every text",
+} | {
+    f"scope_{name}": "what a run in a scope calls; tests/lib/scope-drive.c does" for name in """
+    adapter_id admit begin counters_read event_fds fd finish kill leaf_empty leaf_fd name
+    obstacle_name path pressure_fd probe remove""".split()
 }
 
 

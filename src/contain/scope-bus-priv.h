@@ -1,0 +1,63 @@
+/* scope-bus-priv.h
+ *
+ * A connection to a systemd manager over sd-bus, with a deadline for everything. libsystemd is loaded by
+ * the first call of bus_open(). Between calls nothing is sent or read.
+ *
+ * Calling sequence
+ *   bus_open(socket, &bus, err)                      starts to connect
+ *   bus_start_unit(bus, &unit, err)                  queued; unit lives until bus_close()
+ *   bus_push(bus, deadline, err)                     until all that is queued has left
+ *   bus_wait_unit(bus, &unit, deadline, err)         the job was done
+ *   bus_property(bus, &unit, ..., text, size, deadline, err), bus_has_unit(...)
+ *   bus_close(bus)
+ *
+ * Limitations  one answer at a time is waited for, but for the jobs of units.
+ * Source       sd-bus(3), org.freedesktop.systemd1(5): StartTransientUnit, JobRemoved, GetUnit.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+
+struct bus;
+
+/* What StartTransientUnit is asked for, and what came of it. */
+struct bus_unit {
+    const char *name;
+    const char *description;
+    pid_t pids[2];
+    int pid_count;
+    bool delegate; /* memory and pids */
+    bool delegate_io;
+    bool limits;               /* the four below */
+    uint64_t memory_max_bytes; /* UINT64_MAX: no limit; likewise for all */
+    uint64_t tasks_max;
+    uint64_t runtime_max_us;
+
+    bool without_optional; /* asked for again, without what an older systemd does not know */
+    bool answered;
+    bool job_ended;
+    char error_name[128]; /* "": none */
+    char error_text[256];
+    char job_result[32];
+};
+
+/* The socket of a bus (".../bus", ".../system_bus_socket") or of the manager itself (".../private").
+ * ERR_UNAVAILABLE: libsystemd is not to be had. */
+int bus_open(const char *socket, struct bus **ret_bus, struct err *err) must_check;
+void bus_close(struct bus *bus);
+
+int bus_start_unit(struct bus *bus, struct bus_unit *unit, struct err *err) must_check;
+int bus_push(struct bus *bus, int64_t deadline_ns, struct err *err) must_check;
+int bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns,
+                  struct err *err) must_check;
+/* A property of a unit that is a string. 1; 0: this systemd has no such property. */
+int bus_unit_string(struct bus *bus, const char *unit, const char *interface, const char *property,
+                    char *text, size_t size, int64_t deadline_ns, struct err *err) must_check;
+int bus_manager_string(struct bus *bus, const char *property, char *text, size_t size,
+                       int64_t deadline_ns, struct err *err) must_check;
+int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns,
+                 struct err *err) must_check; /* 1 or 0 */

@@ -1,0 +1,138 @@
+/* What the kernel counts of a leaf. Nothing here allocates: it is read while the payload lives. */
+#include "scope-priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "file.h"
+
+static const char *const event_files[SCOPE_EVENT_FDS] = {"memory.events.local", "pids.events",
+                                                         "cgroup.events"};
+enum { EVENTS_MEMORY, EVENTS_PIDS, EVENTS_CGROUP };
+
+int scope_events_open(struct scope *scope)
+{
+    for (int i = 0; i < SCOPE_EVENT_FDS; i++) {
+        scope->events[i] = fd_adopt(os_cgroup_open_file(fd_num(&scope->leaf), event_files[i]));
+        if (!fd_is_open(&scope->events[i])) {
+            return fd_error(&scope->events[i]);
+        }
+    }
+    int changed = scope_events_read(scope, &scope->last);
+    return changed < 0 ? changed : 0;
+}
+
+void scope_event_fds(const struct scope *scope, int fds[SCOPE_EVENT_FDS])
+{
+    for (int i = 0; i < SCOPE_EVENT_FDS; i++) {
+        fds[i] = fd_num(&scope->events[i]);
+    }
+}
+
+int scope_events_read(struct scope *scope, struct scope_events *ret_events)
+{
+    char memory[512] = "";
+    char pids[128] = "";
+    char cgroup[128] = "";
+    ssize_t got[SCOPE_EVENT_FDS] = {
+        os_cgroup_reread(fd_num(&scope->events[EVENTS_MEMORY]), memory, sizeof memory),
+        os_cgroup_reread(fd_num(&scope->events[EVENTS_PIDS]), pids, sizeof pids),
+        os_cgroup_reread(fd_num(&scope->events[EVENTS_CGROUP]), cgroup, sizeof cgroup),
+    };
+    for (int i = 0; i < SCOPE_EVENT_FDS; i++) {
+        if (got[i] < 0 && !cgroup_is_gone((int)got[i])) {
+            return (int)got[i];
+        }
+        scope->leaf_gone = scope->leaf_gone || got[i] < 0;
+    }
+    struct scope_events seen = {
+        .oom = cgroup_value(memory, "oom"),
+        .oom_kill = cgroup_value(memory, "oom_kill"),
+        .memory_max = cgroup_value(memory, "max"),
+        .memory_high = cgroup_value(memory, "high"),
+        .pids_max = cgroup_value(pids, "max"),
+        .populated = scope->leaf_gone ? 0 : (int)cgroup_value(cgroup, "populated"),
+    };
+    if (scope->leaf_gone) { /* counters that were seen before stay what they were */
+        seen = scope->last;
+        seen.populated = 0;
+    } else if (seen.populated < 0 || seen.oom < 0) {
+        return -EIO;
+    }
+    int changed = memcmp(&seen, &scope->last, sizeof seen) != 0;
+    scope->last = seen;
+    *ret_events = seen;
+    return changed;
+}
+
+int scope_pressure_fd(struct scope *scope, int stall_ms)
+{
+    if (fd_is_open(&scope->pressure)) {
+        return fd_num(&scope->pressure);
+    }
+    with_fd file =
+        fd_adopt(os_openat(fd_num(&scope->leaf), "memory.pressure", O_RDWR | O_NONBLOCK, 0));
+    if (!fd_is_open(&file)) {
+        return fd_error(&file);
+    }
+    /* A shorter window is for root alone (Linux 6.1). */
+    char trigger[64];
+    int length = snprintf(trigger, sizeof trigger, "some %d 2000000", stall_ms * 1000);
+    ssize_t written = os_write(fd_num(&file), trigger, (size_t)length + 1);
+    if (written != length + 1) {
+        return written < 0 ? (int)written : -EIO;
+    }
+    scope->pressure = fd_take(&file);
+    return fd_num(&scope->pressure);
+}
+
+/* --- counters ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *file;
+    const char *key; /* NULL: the file is the number; "key=": the sum of all lines; "name key=" */
+    size_t offset;
+} counters[] = {
+#define X(field, file, key) {file, key, offsetof(struct scope_counters, field)},
+    SCOPE_COUNTERS(X)
+#undef X
+};
+
+static int64_t value_of(const char *text, const char *key)
+{
+    if (!key) {
+        int64_t value = cgroup_number(text);
+        return value == CGROUP_NO_LIMIT ? -1 : value;
+    }
+    size_t length = strlen(key);
+    if (key[length - 1] != '=') {
+        return cgroup_value(text, key);
+    }
+    char name[16] = "";
+    char word[16];
+    const char *blank = strchr(key, ' ');
+    const char *first = blank ? blank + 1 : key;
+    (void)snprintf(name, sizeof name, "%.*s", blank ? (int)(first - key) : 0, key);
+    (void)snprintf(word, sizeof word, "%.*s", (int)strlen(first) - 1, first);
+    return cgroup_nested_sum(text, name, word);
+}
+
+void scope_counters_read(const struct scope *scope, struct scope_counters *ret_counters)
+{
+    char text[CGROUP_TEXT_SIZE] = "";
+    const char *in_text = NULL;
+    for (size_t i = 0; i < countof(counters); i++) {
+        if (!in_text || strcmp(in_text, counters[i].file) != 0) {
+            in_text = counters[i].file;
+            ssize_t got = os_cgroup_read(fd_num(&scope->leaf), in_text, text, sizeof text);
+            if (got < 0) {
+                text[0] = '\0';
+            }
+        }
+        int64_t value = value_of(text, counters[i].key);
+        memcpy((char *)ret_counters + counters[i].offset, &value, sizeof value);
+    }
+}

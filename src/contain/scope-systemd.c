@@ -1,0 +1,103 @@
+/* A scope that is a transient unit of the user's manager, or of the system's. */
+#include "scope-priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "process.h"
+
+static uint64_t or_infinity(int64_t value, int64_t slack)
+{
+    return value == CGROUP_NO_LIMIT ? UINT64_MAX : (uint64_t)(value + slack);
+}
+
+static uint64_t runtime_us(const struct scope *scope)
+{
+    int64_t ns = scope->request.runtime_max_ns;
+    return ns == 0 ? UINT64_MAX : (uint64_t)(ns / 1000);
+}
+
+static int begin(struct scope *scope, struct err *err)
+{
+    const struct scope_request *request = &scope->request;
+    scope->unit = (struct bus_unit){
+        .name = scope->name,
+        .description = scope->description,
+        .pids = {request->anchor.pid, request->gate.pid},
+        .pid_count = 2,
+        .delegate = true,
+        .delegate_io = request->with_io,
+        .limits = true,
+        .memory_max_bytes = or_infinity(scope->limits.memory_max_bytes, SCOPE_MEMORY_SLACK_BYTES),
+        .tasks_max = or_infinity(scope->limits.pids_max, SCOPE_PIDS_SLACK),
+        .runtime_max_us = runtime_us(scope),
+    };
+    scope->watchdog_unit = (struct bus_unit){
+        .name = scope->watchdog_name,
+        .description = scope->description,
+        .pids = {request->watchdog.pid},
+        .pid_count = 1,
+    };
+    if (bus_open(scope->offer.place, &scope->bus, err) < 0 ||
+        bus_start_unit(scope->bus, &scope->unit, err) < 0) {
+        return -1;
+    }
+    if (request->watchdog.pid > 0 && bus_start_unit(scope->bus, &scope->watchdog_unit, err) < 0) {
+        return -1;
+    }
+    return bus_push(scope->bus, request->deadline_ns, err);
+}
+
+static int must_be_in(struct proc_identity who, const char *unit, struct err *err)
+{
+    char path[CGROUP_PATH_SIZE] = "";
+    int result = scope_cgroup_of(who, path);
+    if (result < 0) {
+        return err_sys(err, result, "cannot see the cgroup of process %d", who.pid);
+    }
+    return cgroup_path_names(path, unit)
+               ? 0
+               : err_set(err, ERR_UNAVAILABLE, "systemd made %s, but process %d is in '%s'", unit,
+                         who.pid, path);
+}
+
+static int join(struct scope *scope, struct err *err)
+{
+    const struct scope_request *request = &scope->request;
+    if (bus_wait_unit(scope->bus, &scope->unit, request->deadline_ns, err) < 0 ||
+        scope_find_folder(scope, request->anchor, err) < 0 ||
+        must_be_in(request->gate, scope->name, err) < 0) {
+        return -1;
+    }
+    if (request->watchdog.pid == 0) {
+        return 0;
+    }
+    return bus_wait_unit(scope->bus, &scope->watchdog_unit, request->deadline_ns, err) < 0 ||
+                   must_be_in(request->watchdog, scope->watchdog_name, err) < 0
+               ? -1
+               : 0;
+}
+
+/* An OOM of the leaf must stop nothing but the leaf. */
+static int verify(struct scope *scope, struct err *err)
+{
+    char policy[32] = "";
+    int known =
+        bus_unit_string(scope->bus, scope->name, "org.freedesktop.systemd1.Scope", "OOMPolicy",
+                        policy, sizeof policy, scope->request.deadline_ns, err);
+    if (known < 0) {
+        return -1;
+    }
+    if (known == 1 && strcmp(policy, "continue") != 0) {
+        return err_set(err, ERR_UNAVAILABLE, "OOMPolicy of %s is '%s', wanted 'continue'",
+                       scope->name, policy);
+    }
+    return 0;
+}
+
+static int forget(struct scope *scope, int64_t deadline_ns, struct err *err)
+{
+    return bus_has_unit(scope->bus, scope->name, deadline_ns, err);
+}
+
+const struct scope_operations scope_systemd_operations = {begin, join, verify, forget};

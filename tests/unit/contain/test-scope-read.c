@@ -1,0 +1,96 @@
+#include "../bfs/bfs-test.h"
+
+#include "scope-priv.h"
+
+static void put_events(const struct place *place, const char *memory, const char *pids,
+                       const char *cgroup)
+{
+    put(place, "memory.events.local", memory);
+    put(place, "pids.events", pids);
+    put(place, "cgroup.events", cgroup);
+}
+
+static void done(struct scope *scope)
+{
+    for (int i = 0; i < SCOPE_EVENT_FDS; i++) {
+        fd_close(&scope->events[i]);
+    }
+    fd_close(&scope->leaf);
+}
+
+static void events_are_compared_by_their_values(void **state)
+{
+    struct place *place = *state;
+    struct scope scope = {.leaf = fd_adopt(dup(place->fd))};
+    struct scope_events events;
+    put_events(place, "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n", "max 0\n",
+               "populated 0\nfrozen 0\n");
+    assert_int_equal(scope_events_open(&scope), 0);
+    assert_int_equal(scope_events_read(&scope, &events), 0);
+    put_events(place, "low 0\nhigh 3\nmax 35\noom 1\noom_kill 2\n", "max 7\n",
+               "populated 1\nfrozen 0\n");
+    assert_int_equal(scope_events_read(&scope, &events), 1);
+    assert_int_equal(events.memory_high, 3);
+    assert_int_equal(events.memory_max, 35);
+    assert_int_equal(events.oom, 1);
+    assert_int_equal(events.oom_kill, 2);
+    assert_int_equal(events.pids_max, 7);
+    assert_int_equal(events.populated, 1);
+    assert_int_equal(scope_events_read(&scope, &events), 0);
+
+    /* What cannot be understood is an error, and no empty leaf. */
+    put_events(place, "low 0\n", "max 7\n", "populated 0\n");
+    assert_int_equal(scope_events_read(&scope, &events), -EIO);
+    put_events(place, "oom 1\n", "max 7\n", "");
+    assert_int_equal(scope_events_read(&scope, &events), -EIO);
+    int result = 0;
+    assert_null(scope_leaf_empty(&scope, &result));
+    assert_int_equal(result, -EIO);
+    done(&scope);
+}
+
+static void a_counter_that_is_not_there_is_unknown(void **state)
+{
+    struct place *place = *state;
+    struct scope scope = {.leaf = fd_adopt(dup(place->fd))};
+    struct scope_counters counters;
+    scope_counters_read(&scope, &counters);
+    const int64_t *all = (const int64_t *)&counters;
+    for (size_t i = 0; i < sizeof counters / sizeof *all; i++) {
+        assert_int_equal(all[i], -1);
+    }
+    put(place, "memory.peak", "67108864\n");
+    put(place, "memory.stat", "anon 10\nfile 20\nkernel 30\nshmem 40\nfile_dirty 5\nslab 6\n");
+    put(place, "cpu.stat", "usage_usec 100\nuser_usec 60\nsystem_usec 40\n");
+    put(place, "io.stat",
+        "8:0 rbytes=1 wbytes=2 rios=3 wios=4\n8:1 rbytes=10 wbytes=20 rios=30 wios=40\n");
+    put(place, "pids.peak", "max\n"); /* what no kernel says of a peak */
+    put(place, "memory.pressure", "some avg10=0.00 total=11\nfull avg10=0.00 total=12\n");
+    scope_counters_read(&scope, &counters);
+    assert_int_equal(counters.memory_peak_bytes, 67108864);
+    assert_int_equal(counters.memory_current_bytes, -1);
+    assert_int_equal(counters.memory_anon_bytes, 10);
+    assert_int_equal(counters.memory_file_bytes, 20);
+    assert_int_equal(counters.memory_kernel_bytes, 30);
+    assert_int_equal(counters.memory_shmem_bytes, 40);
+    assert_int_equal(counters.memory_dirty_bytes, 5);
+    assert_int_equal(counters.memory_sock_bytes, -1);
+    assert_int_equal(counters.cpu_us, 100);
+    assert_int_equal(counters.cpu_system_us, 40);
+    assert_int_equal(counters.io_read_bytes, 11);
+    assert_int_equal(counters.io_writes, 44);
+    assert_int_equal(counters.pids_peak, -1);
+    assert_int_equal(counters.memory_some_us, 11);
+    assert_int_equal(counters.memory_full_us, 12);
+    assert_int_equal(counters.io_full_us, -1);
+    done(&scope);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        place_test(events_are_compared_by_their_values),
+        place_test(a_counter_that_is_not_there_is_unknown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
