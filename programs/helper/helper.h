@@ -5,6 +5,7 @@
  *
  *   launcher   the first process of a sandbox (launcher.h)
  *   anchor     keeps a scope alive, and ends its payload when nobody else can (anchor-message.h)
+ *   watchdog   finishes the job when the controller of a run has died (watchdog.h)
  *
  * What every duty keeps to: nothing is allocated, and there is no stdio. The image stays small (it is
  * copied into memory for each run), and a host without memory does not stop a duty half-way.
@@ -21,3 +22,4 @@ enum { HELPER_EXIT_REFUSED = 1, HELPER_EXIT_USAGE = 2, HELPER_EXIT_BUG = 70 };
 /* One for each duty: argv[0] is the duty's word, as argv[argc] is NULL. */
 no_return void launcher_main(int argc, char **argv);
 no_return void anchor_main(int argc, char **argv);
+no_return void watchdog_main(int argc, char **argv);

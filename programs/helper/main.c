@@ -11,6 +11,7 @@ static const struct {
 } duties[] = {
     {"launcher", launcher_main},
     {"anchor", anchor_main},
+    {"watchdog", watchdog_main},
 };
 
 /* The project's own, since err.c needs more of libc than is in this image. */

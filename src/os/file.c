@@ -260,8 +260,16 @@ int os_renameat(int old_dir, const char *old_name, int new_dir, const char *new_
 
 int os_link_fd(int file_fd, int new_dir, const char *new_name)
 {
-    char path[32];
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file_fd);
+    /* By hand: the helper, which has no stdio, names files as well. */
+    char path[32] = "/proc/self/fd/";
+    char digits[12];
+    char *at = digits + sizeof digits;
+    *--at = '\0';
+    do {
+        *--at = (char)('0' + file_fd % 10);
+        file_fd /= 10;
+    } while (file_fd > 0);
+    memcpy(path + strlen(path), at, (size_t)(digits + sizeof digits - at));
     return (int)OS_CALL(linkat, linkat(AT_FDCWD, path, new_dir, new_name, AT_SYMLINK_FOLLOW));
 }
 

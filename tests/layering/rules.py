@@ -21,6 +21,15 @@ CHANGE_EXCEPTIONS = {  # (file, name): reason; FS-8's list of gaps, to be docume
     for name in ("os_mkdirat", "O_CREAT")
 } | {
     ("programs/helper/confine.c", "os_mkdirat"): "an attempt there that its own rules must refuse",
+} | {
+    (f"programs/helper/{part}.c", name): "the watchdog has no heap, and nothing but what it holds open"
+    for part, names in {
+        "watch-manifest": ("os_link_fd", "os_renameat", "os_unlinkat", "O_TMPFILE", "O_CREAT"),
+        "watch-slot": ("os_fallocate", "os_ftruncate", "os_link_fd", "os_renameat", "os_unlinkat",
+                       "O_TMPFILE", "O_CREAT"),
+        "watch-start": ("os_mkdirat", "os_unlinkat"),
+        "watch-tree": ("os_unlinkat",),
+    }.items() for name in names
 }
 SYMBOL_EXCEPTIONS = {
     ("base/err.c", "write"): "the last words of BUG(), before abort()",
@@ -276,8 +285,11 @@ UNUSED_EXCEPTIONS = {
     "text_is_utf8": "what the fuzz targets ask of every text",
 } | {
     f"scope_{name}": "what a run in a scope calls; tests/lib/scope-drive.c does" for name in """
-    adapter_id admit begin counters_read event_fds fd finish kill leaf_empty leaf_fd name
+    adapter_id admit begin counters_read event_fds finish kill leaf_empty leaf_fd name
     obstacle_name path pressure_fd probe remove""".split()
+} | {
+    f"watchdog_{name}": "for the same runs; tests/lib/watch-drive.c does" for name in """
+    seal_reports start process fd directory_fd directory_name arm set_deadline let_go disarm""".split()
 }
 
 

@@ -32,9 +32,10 @@ static void it_ends_at_once_when_it_is_not_the_first_process(void **state)
     assert_int_equal(write(file, image.p, image.n), image.n);
     pid_t pid = fork();
     if (pid == 0) {
-        char name[] = "launcher";
-        char *argv[] = {name, NULL};
-        fexecve(file, argv, argv + 1);
+        char name[] = "berm-helper";
+        char duty[] = "launcher";
+        char *argv[] = {name, duty, NULL};
+        fexecve(file, argv, argv + 2);
         _exit(99);
     }
     int status = 0;

@@ -1,0 +1,161 @@
+/* What is removed is gone for good: a cgroup cannot be renamed, its inode is not used again, and a
+ * directory of it that is still open answers ENOENT or ENODEV once it was removed. Nobody can be in it
+ * then, so that is a proof of emptiness as good as `populated 0`. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "anchor-message.h"
+#include "cgroupfs.h"
+#include "clock.h"
+#include "event.h"
+#include "file.h"
+#include "process.h"
+#include "watchdog.h"
+
+enum {
+    AGAIN_MS = 10,    /* between two writes of cgroup.kill */
+    BUSY_MS = 5,      /* between two attempts to remove, or looks at what somebody else removes */
+    KILL_MS = 10000,  /* then what is left is told, and left to `berm recover` */
+    REMOVE_MS = 5000, /* processes that were killed linger (systemd removes a scope by itself) */
+};
+
+static bool is_removed(int cgroup_fd)
+{
+    with_fd events = fd_adopt(os_cgroup_open_file(cgroup_fd, "cgroup.events"));
+    return cgroup_is_gone(fd_is_open(&events) ? os_cgroup_populated(fd_num(&events))
+                                              : fd_error(&events));
+}
+
+void leaf_take(struct watchdog *watchdog, const struct watch_leaf *leaf, struct fd *fds)
+{
+    watchdog->manifest.leaf = *leaf;
+    watchdog->leaf = fd_take(&fds[WATCH_FD_LEAF]);
+    watchdog->scope = fd_take(&fds[WATCH_FD_SCOPE]);
+    if (leaf->flags & WATCH_LEAF_SCOPE_IS_OURS) {
+        watchdog->scope_parent = fd_take(&fds[WATCH_FD_SCOPE_PARENT]);
+    }
+    if (leaf->flags & WATCH_LEAF_HAS_ANCHOR) {
+        watchdog->anchor = fd_take(&fds[WATCH_FD_ANCHOR]);
+    }
+    if (leaf->flags & WATCH_LEAF_HAS_GATE) {
+        watchdog->gate = fd_take(&fds[WATCH_FD_GATE]);
+    }
+}
+
+void leaf_kill(struct watchdog *watchdog)
+{
+    if (fd_is_open(&watchdog->leaf)) {
+        (void)!os_cgroup_kill(fd_num(&watchdog->leaf)); /* who is left is seen */
+    }
+    if (fd_is_open(&watchdog->gate)) { /* it may not have reached the leaf yet */
+        (void)!os_pidfd_signal(fd_num(&watchdog->gate), SIGKILL);
+    }
+}
+
+bool leaf_is_gone(const struct watchdog *watchdog)
+{
+    return !fd_is_open(&watchdog->leaf) || is_removed(fd_num(&watchdog->leaf));
+}
+
+/* Kill until nobody is left: who is just being made may be missed by one write. */
+static bool make_empty(struct watchdog *watchdog)
+{
+    int64_t until_ns = watch_now() + KILL_MS * NS_PER_MS;
+    with_fd events = fd_adopt(os_cgroup_open_file(fd_num(&watchdog->leaf), "cgroup.events"));
+    for (;;) {
+        leaf_kill(watchdog);
+        int populated =
+            fd_is_open(&events) ? os_cgroup_populated(fd_num(&events)) : fd_error(&events);
+        if (populated == 0 || cgroup_is_gone(populated)) {
+            return true;
+        }
+        if (watch_now() >= until_ns) {
+            return false;
+        }
+        if (fd_is_open(&events)) {
+            (void)!os_poll(fd_num(&events), POLLPRI, AGAIN_MS);
+        } else {
+            watch_pause(AGAIN_MS);
+            events = fd_adopt(os_cgroup_open_file(fd_num(&watchdog->leaf), "cgroup.events"));
+        }
+    }
+}
+
+/* Nothing, when the name leads to another one by now: then ours is no more. */
+static bool remove_cgroup(int parent_fd, const char *name, const struct watch_identity *identity)
+{
+    int64_t until_ns = watch_now() + REMOVE_MS * NS_PER_MS;
+    for (;;) {
+        struct stat there;
+        int result = os_stat_entry(parent_fd, name, &there);
+        bool another = result == 0 && identity->inode != 0 &&
+                       (there.st_dev != identity->device || there.st_ino != identity->inode);
+        if (cgroup_is_gone(result) || another) {
+            return true;
+        }
+        result = result < 0 ? result : os_cgroup_remove(parent_fd, name);
+        if (result == 0 || cgroup_is_gone(result)) {
+            return true;
+        }
+        if (result != -EBUSY || watch_now() >= until_ns) {
+            return false;
+        }
+        watch_pause(BUSY_MS);
+    }
+}
+
+static bool wait_until_removed(int cgroup_fd)
+{
+    int64_t until_ns = watch_now() + REMOVE_MS * NS_PER_MS;
+    while (!is_removed(cgroup_fd)) {
+        if (watch_now() >= until_ns) {
+            return false;
+        }
+        watch_pause(BUSY_MS);
+    }
+    return true;
+}
+
+static bool remove_scope(struct watchdog *watchdog)
+{
+    const struct watch_leaf *leaf = &watchdog->manifest.leaf;
+    int scope_fd = fd_num(&watchdog->scope);
+    const struct watch_identity any = {0};
+    const char *name = strrchr(leaf->path, '/');
+    if (!fd_is_open(&watchdog->scope_parent) || !name) {
+        return wait_until_removed(scope_fd);
+    }
+    return (leaf->anchor_name[0] == '\0' || remove_cgroup(scope_fd, leaf->anchor_name, &any)) &&
+           remove_cgroup(fd_num(&watchdog->scope_parent), name + 1, &leaf->scope);
+}
+
+/* By its end alone it would look for somebody to kill first. */
+void leaf_let_go(struct watchdog *watchdog)
+{
+    if (fd_is_open(&watchdog->anchor)) {
+        const char order = ANCHOR_LEAVE;
+        (void)!os_send(fd_num(&watchdog->anchor), &order, 1);
+    }
+    fd_close(&watchdog->anchor);
+    fd_close(&watchdog->gate);
+}
+
+uint32_t leaf_end(struct watchdog *watchdog)
+{
+    const struct watch_leaf *leaf = &watchdog->manifest.leaf;
+    if (!fd_is_open(&watchdog->leaf)) {
+        leaf_kill(watchdog);
+        leaf_let_go(watchdog);
+        return 0;
+    }
+    uint32_t left = make_empty(watchdog) ? 0 : WATCH_LEFT_PROCESSES;
+    if (left == 0 && !remove_cgroup(fd_num(&watchdog->scope), leaf->name, &leaf->self)) {
+        left |= WATCH_LEFT_CGROUP;
+    }
+    leaf_let_go(watchdog);
+    return left == 0 && !remove_scope(watchdog) ? WATCH_LEFT_CGROUP : left;
+}

@@ -1,0 +1,138 @@
+#include "detach-priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "event.h"
+#include "fault.h"
+#include "file.h"
+#include "helper-image.h"
+#include "process.h"
+
+enum {
+    CHANNEL_FD = 3,
+    IMAGE_FD = 4,
+    FIRST_FREE_FD = 5,
+    NOT_STARTED = 127,
+    WAIT_MS = 10000, /* for two processes to be made */
+};
+
+/* What the process in between tells: it made the other, or why not. */
+struct made {
+    int32_t sys;
+};
+
+static int seal_image(struct fd *ret_image)
+{
+    struct span image = helper_image();
+    *ret_image = fd_adopt(os_memfd("berm-helper"));
+    int result = fd_error(ret_image);
+    result = result < 0 ? result : os_write_all(fd_num(ret_image), image.p, image.n);
+    return result < 0 ? result : os_memfd_seal(fd_num(ret_image));
+}
+
+/* Any of the sources may have any number. */
+static int place_descriptors(int channel, int image)
+{
+    int null = os_openat(AT_FDCWD, "/dev/null", O_RDWR, 0);
+    int high[] = {null, channel, image};
+    for (size_t i = 0; i < countof(high); i++) {
+        high[i] = high[i] < 0 ? high[i] : os_dup_above(high[i], FIRST_FREE_FD);
+        if (high[i] < 0) {
+            return high[i];
+        }
+    }
+    int result = 0;
+    for (int stream = 0; stream < CHANNEL_FD && result >= 0; stream++) {
+        result = os_dup_to(high[0], stream);
+    }
+    result = result < 0 ? result : os_dup_to(high[1], CHANNEL_FD);
+    result = result < 0 ? result : os_move_to(high[2], IMAGE_FD);
+    return result < 0 ? result : os_close_from(FIRST_FREE_FD);
+}
+
+/* Its end is all that says that it failed: the other end of its channel is closed. */
+no_return static void become_helper(const struct detach_request *request, int channel, int image)
+{
+    char name[] = "berm-helper";
+    char duty[32];
+    size_t n = strnlen(request->duty, sizeof duty - 1);
+    memcpy(duty, request->duty, n);
+    duty[n] = '\0';
+    char *argv[] = {name, duty, NULL};
+    char *none[] = {NULL};
+    if (place_descriptors(channel, image) >= 0) {
+        (void)!os_execveat(IMAGE_FD, argv, request->environment ? request->environment : none);
+    }
+    os_exit(NOT_STARTED);
+}
+
+no_return static void stand_between(const struct detach_request *request, int channel, int image)
+{
+    fault_role("between");
+    with_fd pidfd = {0};
+    pid_t pid = os_clone_child(&pidfd);
+    if (pid == 0) {
+        become_helper(request, channel, image);
+    }
+    struct made made = {.sys = pid < 0 ? (int32_t)pid : 0};
+    int number = fd_is_open(&pidfd) ? fd_num(&pidfd) : -1;
+    ssize_t sent = number < 0 ? os_send(channel, &made, sizeof made)
+                              : os_send_fds(channel, &made, sizeof made, &number, 1);
+    os_exit(sent < 0 ? NOT_STARTED : 0);
+}
+
+/* The process in between has ended: what it had to say has been said. */
+static int hear(struct detached *detached)
+{
+    struct made made = {0};
+    ssize_t got = os_recv_fds(fd_num(&detached->channel), &made, sizeof made, &detached->pidfd, 1);
+    if (got != (ssize_t)sizeof made) {
+        return got < 0 ? (int)got : -ESRCH;
+    }
+    return made.sys < 0 ? made.sys : fd_is_open(&detached->pidfd) ? 0 : -ESRCH;
+}
+
+static int make(const struct detach_request *request, struct detached *detached)
+{
+    with_fd image = {0};
+    with_fd far = {0};
+    with_fd between = {0};
+    siginfo_t ended;
+    int result = seal_image(&image);
+    result = result < 0 ? result : os_socket_pair(&detached->channel, &far);
+    if (result < 0) {
+        return result;
+    }
+    pid_t pid = os_clone_child(&between);
+    if (pid == 0) {
+        stand_between(request, fd_num(&far), fd_num(&image));
+    }
+    if (pid < 0) {
+        return (int)pid;
+    }
+    fd_close(&far);
+    int ready = os_poll(fd_num(&between), POLLIN, WAIT_MS);
+    if (ready <= 0) {
+        (void)!os_pidfd_signal(fd_num(&between), SIGKILL);
+    }
+    result = os_waitid(P_PID, pid, &ended, WEXITED | __WALL, NULL);
+    return result < 0 ? result : ready <= 0 ? -ETIMEDOUT : hear(detached);
+}
+
+int detach_helper(const struct detach_request *request, struct detached *ret_detached,
+                  struct err *err)
+{
+    struct detached detached = {0};
+    int result = make(request, &detached);
+    if (result < 0) {
+        fd_close(&detached.channel);
+        fd_close(&detached.pidfd);
+        return err_sys(err, result, "cannot start the %s", request->duty);
+    }
+    *ret_detached = detached;
+    return 0;
+}

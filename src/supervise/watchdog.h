@@ -1,0 +1,110 @@
+/* watchdog.h
+ *
+ * The controller's side of the watchdog: the small process that outlives berm, ends what a run started,
+ * removes what was made for it and writes the report of the crash (WD-1…WD-6, RS-5). What the two say to each
+ * other stands in watch-message.h.
+ *
+ * Calling sequence
+ *   watchdog_seal_reports(texts, &reports, err)       what the slots are to say if berm dies from now on
+ *   watchdog_start(&request, &reports, err)           right after the slots are taken: before any lock or
+ *                                                     directory there is a durable intent (WD-1, WD-2)
+ *   watchdog_process(), watchdog_directory_fd()       for its scope, and what it made
+ *   watchdog_arm(watchdog, &leaf, err)                it holds the leaf and its manifest says so: only
+ *                                                     now may the payload be released
+ *   watchdog_report(), watchdog_set_deadline()        at each change of state; they neither wait nor allocate
+ *   supervise_run() with watchdog_fd(): its death stops the run
+ *   watchdog_let_go(watchdog)                         the leaf was removed: the anchor may leave
+ *   watchdog_disarm(watchdog, err)                    after publication: directories and manifest are
+ *                                                     removed and it is gone
+ *   watchdog_free(watchdog)
+ *
+ * Every way out of a run disarms: to free a watchdog that was not disarmed is to die, and it does what it
+ * does then, which includes the report of a crash.
+ *
+ * Its scope    a unit of its own keeps it alive when the run's scope, or the terminal's, is killed. The
+ *              caller asks systemd for it, with the pid of watchdog_process(); request.unit is its name,
+ *              and until it stands there the watchdog does not leave before 5 s have passed: no other
+ *              process gets its pid meanwhile.
+ * Deadline     for a berm that is stopped, or hangs: the watchdog then kills the leaf, and ten seconds later
+ *              berm itself.
+ * Loss         watchdog_fd() becomes readable. What it had made and reported, and nothing else, is removed
+ *              by watchdog_disarm() then (WD-3).
+ * Ownership    the request and what it points to are borrowed for the watchdog's life; reports are copied
+ *              by the kernel.
+ * Errors       ERR_CONFLICT: the lock is held by another run; ERR_TIMEOUT: it was not ready in time;
+ *              ERR_SYS, ERR_UNAVAILABLE: it cannot be started, or said what it could not do.
+ * Limitations  without a leaf it ends the payload's first process, and nothing that left it. A file system
+ *              that neither reserves nor has nameless files can refuse the report when it is full.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bfs.h"
+#include "clock.h"
+#include "err.h"
+#include "fd.h"
+#include "proc.h"
+#include "span.h"
+#include "watch-message.h"
+
+struct watchdog;
+
+struct watchdog_slot {
+    const struct bfs_dir *parent; /* NULL: there is no such slot */
+    const char *name;
+};
+
+struct watchdog_request {
+    const char *run_id;
+    const struct bfs_dir *folder; /* of manifests */
+    struct watchdog_slot slots[WATCH_SLOTS];
+    const struct bfs_dir
+        *directories[WATCH_DIRECTORIES]; /* where each is to be made; NULL: no more */
+    int lock_fd;                         /* to be locked and held; -1: none */
+    const char *lock_path;
+    const char *unit;         /* the watchdog's own scope; NULL: it gets none */
+    char *const *environment; /* NULL: none, as it should be but for tests */
+    int64_t ready_ns;         /* to be ready within */
+    const struct os_clock *clock;
+};
+
+/* texts of one slot: nothing left, something left; empty: leave the slot as it is. */
+int watchdog_seal_reports(const struct span texts[WATCH_SLOTS][WATCH_ENDINGS],
+                          struct fd *ret_reports, struct err *err) must_check;
+
+struct watchdog *watchdog_start(const struct watchdog_request *request, int reports_fd,
+                                struct err *err) must_check;
+struct proc_identity watchdog_process(const struct watchdog *watchdog);
+int watchdog_fd(const struct watchdog *watchdog);                         /* readable: it is lost */
+int watchdog_directory_fd(const struct watchdog *watchdog, size_t index); /* borrowed */
+const char *watchdog_directory_name(const struct watchdog *watchdog, size_t index);
+
+struct watchdog_leaf {
+    int leaf_fd; /* all are borrowed */
+    int scope_fd;
+    int scope_parent_fd; /* of a scope that nobody else removes; -1: systemd does */
+    int anchor_fd;       /* a socket whose end lets the anchor leave; -1: none */
+    int gate_pidfd;      /* -1: none */
+    struct proc_identity gate;
+    const char *path;        /* of the scope's folder */
+    const char *name;        /* of the leaf in it */
+    const char *anchor_name; /* of the anchor's leaf; NULL: none */
+    const char *unit;        /* NULL: none */
+};
+int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf,
+                 struct err *err) must_check;
+
+int watchdog_report(struct watchdog *watchdog, int reports_fd) must_check; /* -errno */
+int watchdog_set_deadline(struct watchdog *watchdog, int64_t monotonic_ns) must_check;
+int watchdog_let_go(struct watchdog *watchdog) must_check;
+int watchdog_disarm(struct watchdog *watchdog, struct err *err) must_check;
+void watchdog_free(struct watchdog *watchdog);
+
+static inline void watchdog_freep(struct watchdog **watchdog)
+{
+    watchdog_free(*watchdog);
+    *watchdog = NULL;
+}
+#define with_watchdog cleanup(watchdog_freep) struct watchdog *

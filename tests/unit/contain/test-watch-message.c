@@ -1,0 +1,116 @@
+#include "../unit.h"
+
+#include "watch-message.h"
+
+static bool is_of(const char *text, const char *run_id)
+{
+    return watch_is_of_run(text, strlen(text), run_id);
+}
+
+/* RS-5: the run decides whose a record is. */
+static void a_record_is_known_by_its_run(void **state)
+{
+    assert_true(is_of("{\"schema\": \"x\",\n \"run_id\": \"k7f3ab\",\n", "k7f3ab"));
+    assert_true(is_of("{\"run_id\":\"k7f3ab\"}", "k7f3ab"));
+    assert_false(is_of("{\"run_id\": \"k7f3ab\"}", "k7f3a"));
+    assert_false(is_of("{\"run_id\": \"k7f3a\"}", "k7f3ab"));
+    assert_false(is_of("{\"run_id\": \"k7f3ab", "k7f3ab"));
+    assert_false(is_of("{\"run_id\": \"\"}", ""));
+    assert_false(is_of("{\"run_id\"", "k7f3ab"));
+    assert_false(is_of("", "k7f3ab"));
+}
+
+static void the_first_member_of_that_name_decides(void **state)
+{
+    assert_false(is_of("{\"run_id\": \"other1\", \"a\": {\"run_id\": \"k7f3ab\"}}", "k7f3ab"));
+    assert_false(
+        is_of("{\"note\": \"\\\"run_id\\\": \\\"k7f3ab\\\"\", \"run_id\": \"other1\"}", "k7f3ab"));
+    assert_true(
+        is_of("{\"note\": \"\\\"run_id\\\": \\\"other1\\\"\", \"run_id\": \"k7f3ab\"}", "k7f3ab"));
+}
+
+static struct watch_manifest whole(void)
+{
+    static struct watch_manifest manifest;
+    manifest = (struct watch_manifest){.version = WATCH_VERSION, .bytes = sizeof manifest};
+    memcpy(manifest.magic, WATCH_MAGIC, sizeof manifest.magic);
+    return manifest;
+}
+
+static void a_manifest_with_a_text_that_has_no_end_is_none(void **state)
+{
+    static struct watch_manifest manifest;
+    manifest = whole();
+    assert_true(watch_manifest_check(&manifest));
+    memset(manifest.run_id, 'x', sizeof manifest.run_id);
+    assert_false(watch_manifest_check(&manifest));
+    manifest = whole();
+    memset(manifest.slots[1].path, 'x', sizeof manifest.slots[1].path);
+    assert_false(watch_manifest_check(&manifest));
+    manifest = whole();
+    memset(manifest.leaf.unit, 'x', sizeof manifest.leaf.unit);
+    assert_false(watch_manifest_check(&manifest));
+    manifest = whole();
+    manifest.version++;
+    assert_false(watch_manifest_check(&manifest));
+    manifest = whole();
+    manifest.reports_bytes = WATCH_REPORTS_BYTES + 1;
+    assert_false(watch_manifest_check(&manifest));
+}
+
+static void a_name_in_a_manifest_leads_nowhere_else(void **state)
+{
+    static const char *const bad[] = {"", ".", "..", "a/b", "/"};
+    static struct watch_manifest manifest;
+    for (size_t i = 0; i < countof(bad); i++) {
+        manifest = whole();
+        strcpy(manifest.directories[3].path, "/tmp");
+        strcpy(manifest.directories[3].name, bad[i]);
+        assert_false(watch_manifest_check(&manifest));
+        manifest = whole();
+        strcpy(manifest.leaf.path, "/sys/fs/cgroup");
+        strcpy(manifest.leaf.name, bad[i]);
+        assert_false(watch_manifest_check(&manifest));
+    }
+}
+
+static void reports_that_point_outside_are_none(void **state)
+{
+    struct watch_reports reports = {0};
+    const size_t bytes = sizeof reports + 10;
+    assert_true(watch_reports_check(&reports, bytes));
+    reports.texts[1][1] = (struct watch_text){.offset = sizeof reports, .bytes = 10};
+    assert_true(watch_reports_check(&reports, bytes));
+    reports.texts[1][1].bytes = 11;
+    assert_false(watch_reports_check(&reports, bytes));
+    reports.texts[1][1] = (struct watch_text){.offset = UINT32_MAX, .bytes = UINT32_MAX};
+    assert_false(watch_reports_check(&reports, bytes));
+    assert_false(watch_reports_check(&reports, sizeof reports - 1));
+}
+
+static void the_sum_sees_every_byte(void **state)
+{
+    static struct watch_manifest manifest;
+    manifest = whole();
+    manifest.reports_bytes = 3;
+    uint64_t sum = watch_manifest_sum(&manifest, "abc");
+    assert_true(sum != watch_manifest_sum(&manifest, "abd"));
+    manifest.unit[sizeof manifest.unit - 1] = 1;
+    assert_true(sum != watch_manifest_sum(&manifest, "abc"));
+    manifest.unit[sizeof manifest.unit - 1] = 0;
+    manifest.sum = 7; /* itself is not a part of it */
+    assert_true(sum == watch_manifest_sum(&manifest, "abc"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_is_known_by_its_run),
+        cmocka_unit_test(the_first_member_of_that_name_decides),
+        cmocka_unit_test(a_manifest_with_a_text_that_has_no_end_is_none),
+        cmocka_unit_test(a_name_in_a_manifest_leads_nowhere_else),
+        cmocka_unit_test(reports_that_point_outside_are_none),
+        cmocka_unit_test(the_sum_sees_every_byte),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
