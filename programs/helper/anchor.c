@@ -17,8 +17,8 @@
 enum { JOIN_S = 5, LOOK_MS = 10 };
 
 struct anchor {
-    const char *unit;
-    int64_t began_ns;
+    char unit[ANCHOR_UNIT_SIZE]; /* "": not told yet */
+    int64_t told_ns;
     struct fd folders[ANCHOR_FOLDERS]; /* the leaf, the scope; closed until it holds them */
 };
 
@@ -30,9 +30,7 @@ static int ignore_endings(void)
     for (size_t i = 0; i < countof(endings) && result == 0; i++) {
         result = os_signal_ignore(endings[i]);
     }
-    sigset_t none;
-    sigemptyset(&none);
-    return result < 0 ? result : os_signal_mask(SIG_SETMASK, &none, NULL);
+    return result;
 }
 
 static void wait_a_moment(void)
@@ -50,14 +48,14 @@ static bool has_joined(const struct anchor *anchor)
 
 no_return static void leave(const struct anchor *anchor)
 {
-    while (!has_joined(anchor) &&
-           os_clock_real.monotonic_ns() < anchor->began_ns + JOIN_S * NS_PER_S) {
+    while (anchor->unit[0] != '\0' && !has_joined(anchor) &&
+           os_clock_real.monotonic_ns() < anchor->told_ns + JOIN_S * NS_PER_S) {
         wait_a_moment();
     }
     os_exit(0);
 }
 
-/* Nobody is left who could do it: no process of the leaf outlives us, and no leaf an orderly death. */
+/* Nobody else is left who could do it. */
 static void end_payload(const struct anchor *anchor)
 {
     if (!fd_is_open(&anchor->folders[0])) {
@@ -74,61 +72,83 @@ static void end_payload(const struct anchor *anchor)
         }
         wait_a_moment();
     }
-    /* Of its kind only the kernel's word counts: what is not removed holds nobody. */
+    /* Whoever comes later finds no leaf, or an empty one. */
     (void)!os_cgroup_remove(fd_num(&anchor->folders[1]), ANCHOR_LEAF_NAME);
 }
 
 static void say(enum anchor_word word)
 {
     const char byte = (char)word;
-    (void)!os_send(ANCHOR_CHANNEL_FD, &byte,
-                   1); /* who does not hear it has closed, which is heard */
+    (void)!os_send(ANCHOR_CHANNEL_FD, &byte, 1); /* who does not hear it gives up, which is heard */
 }
 
-static void obey(struct anchor *anchor)
+static void take_unit(struct anchor *anchor, const char *name, size_t length)
 {
-    char order = 0;
-    struct fd folders[ANCHOR_FOLDERS] = {0};
-    ssize_t got = os_recv_fds(ANCHOR_CHANNEL_FD, &order, 1, folders, ANCHOR_FOLDERS);
-    if (got == -EAGAIN || got == -EPROTO) {
+    if (length == 0 || length >= sizeof anchor->unit || ignore_endings() < 0) {
         return;
     }
-    if (got <= 0) {
+    memcpy(anchor->unit, name, length);
+    anchor->unit[length] = '\0';
+    anchor->told_ns = os_clock_real.monotonic_ns();
+    say(ANCHOR_READY);
+}
+
+static void take_folders(struct anchor *anchor, struct fd folders[ANCHOR_FOLDERS])
+{
+    for (size_t i = 0; i < ANCHOR_FOLDERS; i++) {
+        fd_close(&anchor->folders[i]);
+        anchor->folders[i] = fd_take(&folders[i]);
+    }
+    say(ANCHOR_HOLDS);
+}
+
+/* False: there is nothing to obey now. */
+static bool obey(struct anchor *anchor)
+{
+    char packet[1 + ANCHOR_UNIT_SIZE];
+    struct fd folders[ANCHOR_FOLDERS] = {0};
+    ssize_t got = os_recv_fds(ANCHOR_CHANNEL_FD, packet, sizeof packet, folders, ANCHOR_FOLDERS);
+    if (got < 0) {
+        return false; /* an end is told by 0 alone: nobody is killed because of a failed call */
+    }
+    if (got == 0) {
         end_payload(anchor);
         leave(anchor);
     }
-    if (order == ANCHOR_LEAVE) {
-        leave(anchor);
-    }
-    if (order == ANCHOR_HOLD && fd_is_open(&folders[0])) {
-        for (size_t i = 0; i < countof(folders); i++) {
-            fd_close(&anchor->folders[i]);
-            anchor->folders[i] = folders[i];
+    switch (packet[0]) {
+    case ANCHOR_UNIT:
+        take_unit(anchor, packet + 1, (size_t)got - 1);
+        break;
+    case ANCHOR_HOLD:
+        if (fd_is_open(&folders[0])) {
+            take_folders(anchor, folders);
         }
-        say(ANCHOR_HOLDS);
+        break;
+    case ANCHOR_LEAVE:
+        leave(anchor);
+    default:
+        break;
     }
+    for (size_t i = 0; i < ANCHOR_FOLDERS; i++) {
+        fd_close(&folders[i]); /* what came with another order */
+    }
+    return true;
 }
 
 void anchor_main(int argc, char **argv)
 {
     fault_role("anchor");
     static struct anchor anchor;
-    if (argc != 2) {
-        os_exit(HELPER_EXIT_USAGE);
-    }
-    anchor.unit = argv[1];
-    anchor.began_ns = os_clock_real.monotonic_ns();
-    int result = ignore_endings();
+    sigset_t none;
+    sigemptyset(&none);
+    int result = os_signal_mask(SIG_SETMASK, &none, NULL);
     result = result < 0 ? result : os_close_from(ANCHOR_CHANNEL_FD + 1);
     if (result < 0) {
-        leave(&anchor); /* not at once: who started us may have told systemd already */
+        os_exit(HELPER_EXIT_REFUSED); /* nobody was told of this process yet */
     }
-    say(ANCHOR_READY);
     for (;;) {
         int ready = os_poll(ANCHOR_CHANNEL_FD, POLLIN, -1);
-        if (ready > 0) {
-            obey(&anchor);
-        } else if (ready != -EINTR) {
+        if (!obey(&anchor) && ready != 0) {
             wait_a_moment();
         }
     }

@@ -3,26 +3,35 @@
  * The anchor: the duty of the helper program (programs/helper/anchor.c) that keeps a scope alive while
  * its leaf is set up and read out, and that ends the payload when nobody else is left to do it.
  *
- *   controller, watchdog                        anchor UNIT
- *        <------------------------ ANCHOR_READY ignores what a stop of its scope sends
- *   ---- ANCHOR_HOLD, leaf and scope ---------> holds both folders
+ *   controller, watchdog                        anchor
+ *   ---- ANCHOR_UNIT, the unit's name ----------> ignores what a stop of its scope sends
+ *        <------------------------ ANCHOR_READY
+ *   ---- ANCHOR_HOLD, leaf and scope -----------> holds both folders
  *        <------------------------ ANCHOR_HOLDS
- *   ---- ANCHOR_LEAVE ------------------------> exits
- *   end-of-file ------------------------------> all holders of the other end are dead: SIGKILL to the
- *                                               leaf until it is empty, removes it, exits
+ *   ---- ANCHOR_LEAVE --------------------------> exits
+ *   end-of-file --------------------------------> all holders of the other end are dead: SIGKILL to the
+ *                                                 leaf until it is empty, removes it, exits
  *
- * Packets of one byte over a SOCK_SEQPACKET pair; the folders come with it (SCM_RIGHTS). The other end may
- * be shared: it is the death of the last that has it open which counts, so nobody may inherit it.
+ * Packets over a SOCK_SEQPACKET pair: one byte, behind ANCHOR_UNIT the name, with ANCHOR_HOLD the folders
+ * (SCM_RIGHTS). The other end may be shared: it is the death of the last that has it open which counts, so
+ * nobody may inherit it.
  *
- * Neither way does it exit before its own /proc/self/cgroup names UNIT, or five seconds have passed since it
- * began: systemd was told its number, and must not find another process under it.
+ * Once it has the name it does not exit before its own /proc/self/cgroup names that unit, or five seconds
+ * have passed since: systemd was told its number, and must not find another process under it.
  *
  * Limitations  a process of the leaf that cannot die (state D) keeps the anchor, which tries again each
  *              10 ms. SIGKILL, for instance by a stop of the unit after its TimeoutStopUSec, ends it.
  */
 #pragma once
 
-enum anchor_order { ANCHOR_HOLD = 'H', ANCHOR_LEAVE = 'L' };
+enum anchor_order { ANCHOR_UNIT = 'U', ANCHOR_HOLD = 'H', ANCHOR_LEAVE = 'L' };
 enum anchor_word { ANCHOR_READY = 'R', ANCHOR_HOLDS = 'h' };
-enum { ANCHOR_CHANNEL_FD = 3, ANCHOR_FOLDERS = 2 /* the leaf, the scope */ };
-#define ANCHOR_LEAF_NAME "payload"
+enum {
+    ANCHOR_CHANNEL_FD = 3,
+    ANCHOR_FOLDERS = 2, /* the leaf, the scope */
+    ANCHOR_UNIT_SIZE = 256,
+};
+
+/* The leaves of a scope. */
+#define ANCHOR_LEAF_NAME     "payload"
+#define ANCHOR_OWN_LEAF_NAME "anchor"

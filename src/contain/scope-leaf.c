@@ -90,14 +90,14 @@ static int make_leaf(struct scope *scope, const char *name, struct fd *ret_leaf,
 /* Both out of the scope itself, and in a leaf: no internal processes. */
 static int settle(struct scope *scope, struct proc_identity who, struct err *err)
 {
-    char wanted[CGROUP_PATH_SIZE + sizeof "/anchor"];
+    char wanted[CGROUP_PATH_SIZE + sizeof "/" ANCHOR_OWN_LEAF_NAME];
     char seen[CGROUP_PATH_SIZE] = "";
-    (void)snprintf(wanted, sizeof wanted, "%s/anchor", scope->cgroup);
+    (void)snprintf(wanted, sizeof wanted, "%s/" ANCHOR_OWN_LEAF_NAME, scope->cgroup);
     int result = os_cgroup_move(fd_num(&scope->anchor_folder), who.pid);
     result = result < 0 ? result : scope_cgroup_of(who, seen);
     if (result < 0) {
-        return err_sys(err, result, "cannot move process %d into '%s/anchor'", who.pid,
-                       scope->path);
+        return err_sys(err, result, "cannot move process %d into '%s/" ANCHOR_OWN_LEAF_NAME "'",
+                       who.pid, scope->path);
     }
     return strcmp(seen, wanted) == 0
                ? 0
@@ -138,7 +138,7 @@ static int set_limits(struct scope *scope, struct err *err)
 
 int scope_leaves_make(struct scope *scope, struct err *err)
 {
-    if (make_leaf(scope, "anchor", &scope->anchor_folder, err) < 0 ||
+    if (make_leaf(scope, ANCHOR_OWN_LEAF_NAME, &scope->anchor_folder, err) < 0 ||
         make_leaf(scope, ANCHOR_LEAF_NAME, &scope->leaf, err) < 0 ||
         settle(scope, scope->request.anchor, err) < 0 ||
         settle(scope, scope->request.gate, err) < 0 || hand_down(scope, err) < 0 ||

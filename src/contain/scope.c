@@ -117,33 +117,6 @@ static int take_limits(const struct scope_request *request, struct scope_limits 
     return 0;
 }
 
-int scope_begin(const struct scope_request *request, struct scope **ret_scope, struct err *err)
-{
-    BUG_IF(request->offer->adapter == SCOPE_NONE);
-    struct scope_limits limits;
-    if (take_limits(request, &limits, err) < 0) {
-        return -1;
-    }
-    with_scope scope = memory_new(sizeof *scope);
-    scope->operations = request->offer->adapter == SCOPE_DELEGATED ? &scope_delegated_operations
-                                                                   : &scope_systemd_operations;
-    scope->offer = *request->offer;
-    scope->request = *request;
-    scope->request.offer = NULL;
-    scope->request.name = NULL;
-    scope->limits = limits;
-    (void)snprintf(scope->name, sizeof scope->name, "%s", request->name);
-    (void)snprintf(scope->watchdog_name, sizeof scope->watchdog_name, "%.*s-watchdog.scope",
-                   (int)(strlen(scope->name) - (sizeof ".scope" - 1)), scope->name);
-    (void)snprintf(scope->description, sizeof scope->description, "a run of berm");
-    if (scope->operations->begin(scope, err) < 0) {
-        return -1;
-    }
-    *ret_scope = scope;
-    scope = NULL;
-    return 0;
-}
-
 static int left_ms(int64_t deadline_ns)
 {
     int64_t left = deadline_ns - os_clock_real.monotonic_ns();
@@ -170,13 +143,50 @@ static int hear_anchor(struct scope *scope, enum anchor_word wanted, struct err 
                          got == 0 ? "has ended" : "said something unknown");
 }
 
+/* From then on the anchor outlives a stop of the unit, and does not leave before it is in there. */
+static int name_unit(struct scope *scope, struct err *err)
+{
+    char packet[1 + SCOPE_NAME_SIZE];
+    int length = snprintf(packet, sizeof packet, "%c%s", ANCHOR_UNIT, scope->name);
+    ssize_t sent = os_send(scope->request.anchor_channel, packet, (size_t)length);
+    if (sent != length) {
+        return err_sys(err, sent < 0 ? (int)sent : EIO, "the anchor of %s cannot be told",
+                       scope->name);
+    }
+    return hear_anchor(scope, ANCHOR_READY, err);
+}
+
+int scope_begin(const struct scope_request *request, struct scope **ret_scope, struct err *err)
+{
+    BUG_IF(request->offer->adapter == SCOPE_NONE);
+    struct scope_limits limits;
+    if (take_limits(request, &limits, err) < 0) {
+        return -1;
+    }
+    with_scope scope = memory_new(sizeof *scope);
+    scope->operations = request->offer->adapter == SCOPE_DELEGATED ? &scope_delegated_operations
+                                                                   : &scope_systemd_operations;
+    scope->offer = *request->offer;
+    scope->request = *request;
+    scope->request.offer = NULL;
+    scope->request.name = NULL;
+    scope->limits = limits;
+    (void)snprintf(scope->name, sizeof scope->name, "%s", request->name);
+    (void)snprintf(scope->watchdog_name, sizeof scope->watchdog_name, "%.*s-watchdog.scope",
+                   (int)(strlen(scope->name) - (sizeof ".scope" - 1)), scope->name);
+    (void)snprintf(scope->description, sizeof scope->description, "a run of berm");
+    if (name_unit(scope, err) < 0 || scope->operations->begin(scope, err) < 0) {
+        return -1;
+    }
+    *ret_scope = scope;
+    scope = NULL;
+    return 0;
+}
+
 static int give_folders(struct scope *scope, struct err *err)
 {
     const char order = ANCHOR_HOLD;
     const int folders[ANCHOR_FOLDERS] = {fd_num(&scope->leaf), fd_num(&scope->folder)};
-    if (hear_anchor(scope, ANCHOR_READY, err) < 0) {
-        return -1;
-    }
     ssize_t sent = os_send_fds(scope->request.anchor_channel, &order, 1, folders, ANCHOR_FOLDERS);
     if (sent != 1) {
         return err_sys(err, sent < 0 ? (int)sent : EIO, "the anchor of %s cannot be told",
@@ -270,6 +280,11 @@ int scope_leaf_fd(const struct scope *scope)
     return fd_num(&scope->leaf);
 }
 
+int scope_parent_fd(const struct scope *scope)
+{
+    return fd_is_open(&scope->parent) ? fd_num(&scope->parent) : -1;
+}
+
 /* --- the end ------------------------------------------------------------------------------------ */
 
 int scope_kill(const struct scope *scope)
@@ -339,7 +354,7 @@ static bool remove_scope(struct scope *scope, struct scope_removed *removed)
     int result = 0;
     if (fd_is_open(&scope->folder)) {
         if (fd_is_open(&scope->anchor_folder) &&
-            !remove_folder(fd_num(&scope->folder), "anchor", &result)) {
+            !remove_folder(fd_num(&scope->folder), ANCHOR_OWN_LEAF_NAME, &result)) {
             return note(removed, "the anchor's leaf", result);
         }
         if (fd_is_open(&scope->parent) &&

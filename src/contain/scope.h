@@ -19,7 +19,7 @@
  *   scope_free(scope)
  *
  * Once scope_begin() has succeeded there is something to take away: whatever fails later, end the gate and
- * call scope_remove(). Until its own /proc/self/cgroup names the scope, or five seconds have passed, no
+ * call scope_remove(). When it fails, close the anchor's channel, and the anchor leaves by itself. Until its own /proc/self/cgroup names the scope, or five seconds have passed, no
  * process of the request may exit: systemd knows it by its number only, and would adopt another one.
  * The anchor and the watchdog see to that themselves; a gate must be kept alive by its creator.
  *
@@ -160,6 +160,8 @@ scope_unit(const struct scope *scope); /* NAME.scope; the folder's name where th
 const char *scope_path(const struct scope *scope); /* of the scope's folder, "/sys/fs/cgroup/..." */
 int scope_fd(const struct scope *scope);           /* the scope's folder */
 int scope_leaf_fd(const struct scope *scope);      /* and the payload's */
+/* The cgroup that the scope's folder was made in, and is to be removed from; -1: systemd does that. */
+int scope_parent_fd(const struct scope *scope);
 
 int scope_admit(struct scope *scope, struct proc_identity who, struct err *err) must_check;
 

@@ -80,7 +80,7 @@ static struct proc_identity identity_of(pid_t pid)
 }
 
 /* The helper's anchor, with the far end of the channel. */
-static void start_anchor(const char *unit)
+static void start_anchor(void)
 {
     int pair[2];
     struct span image = helper_image();
@@ -94,7 +94,7 @@ static void start_anchor(const char *unit)
         setsid();
         int spare = fcntl(file, F_DUPFD_CLOEXEC, 10);
         dup2(pair[1], ANCHOR_CHANNEL_FD);
-        const char *const argv[] = {"berm-anchor", "anchor", unit, NULL};
+        const char *const argv[] = {"berm-helper", "anchor", NULL};
         syscall(SYS_execveat, spare, "", argv, environ, AT_EMPTY_PATH);
         _exit(127);
     }
@@ -308,7 +308,7 @@ static int drive(void)
         printf("error %d %s\n", (int)err.code, err.msg);
         return 1;
     }
-    start_anchor(name);
+    start_anchor();
     start_gate();
     if (options.watchdog) {
         start_watchdog();

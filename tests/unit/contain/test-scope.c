@@ -36,12 +36,13 @@ static void limits_that_are_none_are_refused_before_anything_is_made(void **stat
     } cases[] = {
         {-1, 0, 0, ERR_RANGE},          {4095, 0, 0, ERR_RANGE}, {INT64_MAX, 0, 0, ERR_RANGE},
         {0, 1, 0, ERR_RANGE},           {0, 0, -1, ERR_RANGE},   {0, 0, INT64_MAX - 1, ERR_RANGE},
-        {1 << 20, 1 << 19, 5, ERR_SYS}, /* fine, and there is no such place */
+        {1 << 20, 1 << 19, 5, ERR_SYS}, /* fine, and there is no anchor */
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct err err = {0};
         struct scope *scope = NULL;
         const struct scope_request request = {.offer = &offer,
+                                              .anchor_channel = -1,
                                               .name = "berm-test-0.scope",
                                               .memory_max_bytes = cases[i].memory,
                                               .memory_high_bytes = cases[i].high,
