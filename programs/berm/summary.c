@@ -120,6 +120,12 @@ static void head_interrupted(const struct summary *summary)
     add_exit(summary);
 }
 
+static void head_crashed(const struct summary *summary)
+{
+    begin(summary, RED, "CRASHED");
+    buf_add_string(summary->out, "berm itself was killed; the run was ended by its watchdog");
+}
+
 static void head_unfinished(const struct summary *summary)
 {
     begin(summary, YELLOW, "UNFINISHED");
@@ -159,6 +165,7 @@ enum kind {
     LIMIT,
     REFUSED,
     INTERRUPTED,
+    CRASHED,
     UNFINISHED,
     FAILED
 };
@@ -171,7 +178,7 @@ static const struct {
     [NOT_EXECUTED] = {head_exited, failed},   [KILLED] = {head_killed, failed},
     [LIMIT] = {head_limit, limited},          [REFUSED] = {head_refused, refused},
     [INTERRUPTED] = {head_interrupted, full}, [UNFINISHED] = {head_unfinished, nothing},
-    [FAILED] = {head_failed, failed},
+    [FAILED] = {head_failed, failed},         [CRASHED] = {head_crashed, failed},
 };
 
 static bool is(const json_t *record, const char *path, const char *word)
@@ -185,6 +192,9 @@ static enum kind kind_of(const json_t *record)
     const char *outcome = "report.outcome";
     if (is(record, "report.termination.reason", "run_in_progress")) {
         return UNFINISHED;
+    }
+    if (is(record, "report.error.code", "LAMINA_SAFE_SUPERVISOR_CRASH")) {
+        return CRASHED;
     }
     if (is(record, outcome, "success")) {
         return SUCCESS;

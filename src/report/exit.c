@@ -35,7 +35,7 @@ static int refused_exit_code(const struct report_facts *facts)
 
 static bool was_asked_to_stop(const struct report_facts *facts)
 {
-    return !facts->in_progress &&
+    return !facts->in_progress && facts->crash == CRASH_NONE &&
            (outcome_was_stopped_early(facts) ||
             (facts->ending && facts->ending->how == ENDED_INTERRUPTED) || facts->late_signal != 0);
 }

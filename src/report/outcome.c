@@ -50,6 +50,23 @@ static bool is_running(const struct report_facts *facts)
     return facts->in_progress;
 }
 
+static bool crashed_and_left(const struct report_facts *facts)
+{
+    return facts->crash == CRASH_LEFT;
+}
+
+static bool lacks_ground(const struct report_facts *facts);
+
+static bool crashed_in_payload(const struct report_facts *facts)
+{
+    return facts->crash == CRASH_IN_PAYLOAD && !lacks_ground(facts);
+}
+
+static bool crashed(const struct report_facts *facts)
+{
+    return facts->crash != CRASH_NONE;
+}
+
 static bool left_something(const struct report_facts *facts)
 {
     const struct supervise_ending *ending = facts->ending;
@@ -182,6 +199,19 @@ static void say_running(const struct report_facts *facts, struct words *words)
 {
     say(words, "the run has not ended; a record that still says so belongs to a run that is going "
                "on or whose berm was killed");
+}
+
+static void say_crash(const struct report_facts *facts, struct words *words)
+{
+    say(words, "berm died %s; its watchdog ended the run",
+        facts->crash == CRASH_BEFORE_PAYLOAD ? "before it released the command"
+                                             : "before the run was concluded");
+}
+
+static void say_crash_left(const struct report_facts *facts, struct words *words)
+{
+    say(words, "berm died, and its watchdog could not end or remove everything; "
+               "`berm recover --runs` goes on with it");
 }
 
 static void say_failure(const struct report_facts *facts, struct words *words)
@@ -327,6 +357,11 @@ static const struct row {
     void (*say)(const struct report_facts *facts, struct words *words);
 } rows[] = {
     {is_running, OUTCOME_INTERNAL_ERROR, "run_in_progress", CODE("RUN_IN_PROGRESS"), say_running},
+    {crashed_and_left, OUTCOME_INTERNAL_ERROR, "cleanup_incomplete", CODE("CLEANUP_INCOMPLETE"),
+     say_crash_left},
+    {crashed_in_payload, OUTCOME_INTERRUPTED, "interrupted", CODE("SUPERVISOR_CRASH"), say_crash},
+    {crashed, OUTCOME_INTERNAL_ERROR, "supervisor_crash_before_payload", CODE("SUPERVISOR_CRASH"),
+     say_crash},
     {left_something, OUTCOME_INTERNAL_ERROR, "cleanup_incomplete", CODE("CLEANUP_INCOMPLETE"),
      say_left},
     {was_not_written, OUTCOME_INTERNAL_ERROR, "report_write_failed", CODE("REPORT_WRITE_FAILED"),
@@ -359,6 +394,9 @@ static const struct row {
 static const char *limit_of(const struct report_facts *facts)
 {
     const struct supervise_ending *ending = facts->ending;
+    if (crashed(facts)) {
+        return crashed_in_payload(facts) ? "signal" : "supervisor_crash";
+    }
     if (!ending) {
         return outcome_was_stopped_early(facts) ? "signal" : NULL;
     }

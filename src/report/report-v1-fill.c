@@ -133,6 +133,15 @@ static struct report_sample last_look(const struct supervise_ending *ending)
     };
 }
 
+/* Of a crash report: by the time that it is written, the watchdog has seen the leaf empty. */
+static struct object_list make_crash_sample(const struct report_facts *facts)
+{
+    struct report_sample *sample = memory_new(sizeof *sample);
+    *sample =
+        (struct report_sample){.elapsed_ms = number_not_below_zero(facts->duration_ns / NS_PER_MS)};
+    return (struct object_list){sample, 1};
+}
+
 static int bounded(int count, int maximum)
 {
     return count < 0 ? 0 : count > maximum ? maximum : count;
@@ -247,6 +256,12 @@ static void fill_termination(struct report_termination *termination,
     termination->reason = memory_copy_or_null(verdict->reason);
     termination->limit = memory_copy_or_null(verdict->limit);
     const struct supervise_ending *ending = facts->ending;
+    if (!ending && facts->crash != CRASH_NONE) {
+        strvec_push(&termination->requested_signals, "SIGKILL");
+    }
+    if (!ending && facts->crash == CRASH_IN_PAYLOAD) {
+        termination->child_signal = memory_copy_string("SIGKILL");
+    }
     if (!ending) {
         return;
     }
@@ -264,9 +279,27 @@ static void fill_termination(struct report_termination *termination,
     }
 }
 
+/* What the watchdog will have done, or not: the record is for the one case or for the other. */
+static void fill_crash_cleanup(struct report_cleanup *cleanup, const struct report_facts *facts)
+{
+    bool removed = facts->crash != CRASH_LEFT;
+    cleanup->attempted = true;
+    cleanup->scope_removed = (struct maybe_bool){true, removed};
+    cleanup->temporary_directory_removed = (struct maybe_bool){true, removed};
+    if (!removed) {
+        strvec_push(
+            &cleanup->errors,
+            "the watchdog could not end or remove everything; its manifest says what there was");
+    }
+}
+
 static void fill_cleanup(struct report_cleanup *cleanup, const struct report_facts *facts)
 {
     const struct supervise_ending *ending = facts->ending;
+    if (facts->crash != CRASH_NONE) {
+        fill_crash_cleanup(cleanup, facts);
+        return;
+    }
     if (facts->fallback && facts->failure) {
         strvec_push_format(&cleanup->errors, "the report could not be written to its place: %s",
                            facts->failure->msg);
@@ -332,6 +365,10 @@ void report_v1_fill(struct report_v1 *report, const struct report_facts *facts,
         report->samples = make_samples(ending);
         report->peaks = make_peaks(ending, &report->samples);
         fill_output(&report->output, ending);
+    }
+    if (facts->crash != CRASH_NONE && report->samples.count == 0) {
+        memory_free(report->samples.objects);
+        report->samples = make_crash_sample(facts);
     }
     fill_termination(&report->termination, facts, verdict);
     fill_cleanup(&report->cleanup, facts);

@@ -29,6 +29,15 @@
 #include "json.h"
 #include "supervise.h"
 
+/* A record that is made beforehand, for the watchdog to write if berm dies (WD-5): when it died, and
+ * whether something of the run could not be removed. */
+enum report_crash {
+    CRASH_NONE,
+    CRASH_BEFORE_PAYLOAD, /* the payload was not released */
+    CRASH_IN_PAYLOAD,     /* it was, or had ended and nothing was published for good */
+    CRASH_LEFT,           /* whenever it was: something is left */
+};
+
 enum outcome {
     OUTCOME_SUCCESS,
     OUTCOME_COMMAND_FAILED,
@@ -73,6 +82,7 @@ struct report_facts {
     const struct err *failure; /* berm's own failure outside the ending; NULL: none */
     bool not_spawned;          /* that failure: not even the first process could be created */
     bool in_progress;          /* the provisional record */
+    enum report_crash crash;   /* CRASH_NONE, but in a record for the watchdog */
     bool fallback;             /* written to the fallback place: report_write_failed */
     const char *kept_stdout;   /* paths of kept output, NULL: none */
     const char *kept_stderr;

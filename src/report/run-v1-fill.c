@@ -247,7 +247,10 @@ static void fill_ending(struct run_record *record, const struct report_facts *fa
     record->sample_total = number_not_below_zero(ending->sample_total);
     record->descendant_total = number_not_below_zero(ending->descendant_total);
     record->descendants = make_descendants(ending);
-    record->survivors = make_survivors(ending);
+    if (facts->crash ==
+        CRASH_NONE) { /* else the watchdog ended them, or does not know their names */
+        record->survivors = make_survivors(ending);
+    }
 }
 
 static void fill_exit(struct run_exit *made, const struct report_facts *facts)

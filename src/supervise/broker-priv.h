@@ -53,6 +53,7 @@ struct broker {
     bool leader_ended;    /* and was seen to */
     bool failure_heard;   /* the gate has executed, or said why not */
     bool cancel_watched;
+    bool watchdog_watched;
     int wait_failures; /* in a row */
 
     int64_t setup_until_ns; /* INT64_MAX: none, like all of these */
@@ -78,6 +79,7 @@ void decide_interrupt(struct broker *broker, int signal); /* 0: the caller's can
 /* berm could not do its work: sys is an errno of either sign. */
 void decide_failure(struct broker *broker, int sys, const char *what);
 void decide_broken(struct broker *broker, const struct err *failure); /* the same, already said */
+void decide_watchdog_lost(struct broker *broker);
 void decide_gate_failure(struct broker *broker, const struct gate_failure *failure);
 void decide_heard(struct broker *broker); /* the gate's pipe is readable, or the gate is gone */
 void decide_released(struct broker *broker);

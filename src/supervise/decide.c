@@ -166,6 +166,14 @@ void decide_failure(struct broker *broker, int sys, const char *what)
     decide_broken(broker, &failure);
 }
 
+/* A run that nobody would end if berm died now must not go on. */
+void decide_watchdog_lost(struct broker *broker)
+{
+    struct err failure = {0};
+    (void)err_set(&failure, ERR_INTERNAL, "the watchdog of the run died [watchdog_lost]");
+    decide_broken(broker, &failure);
+}
+
 void decide_gate_failure(struct broker *broker, const struct gate_failure *failure)
 {
     struct supervise_ending *ending = broker->ending;

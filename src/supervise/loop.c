@@ -42,6 +42,11 @@ int loop_watch(struct broker *broker, struct err *err)
         result = os_epoll_add(epoll_fd, broker->request->cancel_fd, EPOLLIN, WATCH_CANCEL);
         broker->cancel_watched = result == 0;
     }
+    if (result == 0 && broker->request->watchdog) {
+        result =
+            os_epoll_add(epoll_fd, watchdog_fd(broker->request->watchdog), EPOLLIN, WATCH_WATCHDOG);
+        broker->watchdog_watched = result == 0;
+    }
     return result < 0 ? err_sys(err, result, "cannot watch the payload") : 0;
 }
 
@@ -148,6 +153,15 @@ static void on_context(struct broker *broker, uint32_t ready)
     }
 }
 
+static void on_watchdog(struct broker *broker)
+{
+    if (broker->watchdog_watched) {
+        broker->watchdog_watched = false;
+        (void)!os_epoll_remove(fd_num(&broker->epoll), watchdog_fd(broker->request->watchdog));
+        decide_watchdog_lost(broker);
+    }
+}
+
 static void on_streams(struct broker *broker, uint32_t ready)
 {
     int result = 0;
@@ -192,6 +206,9 @@ static void dispatch(struct broker *broker, uint32_t ready)
     }
     if (ready & (1U << WATCH_CANCEL)) {
         on_cancel(broker);
+    }
+    if (ready & (1U << WATCH_WATCHDOG)) {
+        on_watchdog(broker);
     }
     if (reap) {
         decide_reap(broker);

@@ -12,6 +12,7 @@
 #include "process.h"
 
 enum { OOM_FIRST = 1000, OOM_NEARLY_FIRST = 999 };
+#define WATCHDOG_LATE_NS (5 * NS_PER_S) /* for a berm that is slow, and neither stopped nor stuck */
 
 /* Signals go through pidfds or not at all. */
 static int check_host(struct err *err)
@@ -145,6 +146,17 @@ static void open_context(struct broker *broker)
     broker->ending->context_failure = err;
 }
 
+/* Before the release, so that a death right after it is told as one in the payload. */
+static int tell_watchdog(struct broker *broker, int64_t payload_until_ns)
+{
+    const struct supervise_request *request = broker->request;
+    int result = watchdog_report(request->watchdog, request->crash_reports_fd);
+    int64_t until_ns = payload_until_ns == INT64_MAX
+                           ? 0
+                           : payload_until_ns + request->limits.grace_ns + WATCHDOG_LATE_NS;
+    return result < 0 ? result : watchdog_set_deadline(request->watchdog, until_ns);
+}
+
 /* Nothing may be asked of us any more before the payload runs. */
 void broker_release(struct broker *broker)
 {
@@ -164,15 +176,20 @@ void broker_release(struct broker *broker)
     }
     open_context(broker);
     broker->ending->released_ns = broker_now(broker);
+    if (!broker->request->limits.one_deadline) {
+        broker->payload_until_ns =
+            deadline(broker->ending->released_ns, broker->request->limits.timeout_ns);
+    }
+    if (broker->request->watchdog && tell_watchdog(broker, broker->payload_until_ns) < 0) {
+        broker->ending->released_ns = 0;
+        decide_watchdog_lost(broker);
+        return;
+    }
     int result = broker->request->sandbox ? launch_say(broker, LAUNCH_RELEASE)
                                           : spawn_release(&broker->spawn);
     if (result < 0 && result != -EPIPE) { /* a gate that is gone has its say in the loop */
         decide_failure(broker, result, "cannot release the first process");
         return;
-    }
-    if (!broker->request->limits.one_deadline) {
-        broker->payload_until_ns =
-            deadline(broker->ending->released_ns, broker->request->limits.timeout_ns);
     }
     decide_released(broker);
 }
@@ -262,6 +279,9 @@ static int run(struct broker *broker, struct err *err)
     }
     loop_run(broker);
     memory_disarm();
+    if (broker->request->watchdog) { /* nothing is left that would have to be ended in time */
+        (void)!watchdog_set_deadline(broker->request->watchdog, 0);
+    }
     finish(broker);
     return 0;
 }

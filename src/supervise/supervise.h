@@ -24,6 +24,9 @@
  *              child is left, for at most kill_budget. What is left then is a survivor and named.
  * Deadlines    set-up from creation to exec, payload from the release; with one_deadline a single
  *              one from before creation (EX-8). Cleanup may end after the deadline.
+ * Watchdog     is told of the release and of the last moment at which the run can still be on its way:
+ *              the payload's deadline, the grace and five seconds. When it is lost, nobody would clean up
+ *              after berm: the run is stopped.
  * Memory       everything is allocated before the release; nothing afterwards (memory_arm()).
  * Strangers    berm may have children that are not the payload's: when it is pid 1 of a container, or
  *              was executed by a process that had children. Those of before are left alone and do
@@ -48,6 +51,7 @@
 #include "interrupts.h"
 #include "limit.h"
 #include "sandbox.h"
+#include "watchdog.h"
 
 /* What a live display may show. Its functions are called while memory is armed: they may neither
  * allocate nor wait. */
@@ -84,6 +88,9 @@ struct supervise_request {
     struct supervise_limits limits;
     struct interrupts *interrupts;
     int cancel_fd; /* becomes readable: stop as interrupted; -1: none */
+    /* Armed, and lost is a failure of berm's that ends the run; NULL: none. It is told of the release. */
+    struct watchdog *watchdog;
+    int crash_reports_fd; /* for it: sealed, what to say from the release on */
     const struct os_clock *clock;
     struct supervise_observer observer;
     /* What programs of the payload are told about the run when they ask; NULL, or without a leaf: nobody

@@ -9,9 +9,10 @@ enum watch {
     WATCH_SIGNALS,
     WATCH_FAILURE, /* the gate's report, or end-of-file: it executed */
     WATCH_CANCEL,
-    WATCH_CHANNEL, /* a word of the launcher, or it is gone */
-    WATCH_CONTEXT, /* a program of the payload asks about the run */
-    WATCH_STREAM,  /* and the next: stdout, stderr */
+    WATCH_CHANNEL,  /* a word of the launcher, or it is gone */
+    WATCH_WATCHDOG, /* it is lost */
+    WATCH_CONTEXT,  /* a program of the payload asks about the run */
+    WATCH_STREAM,   /* and the next: stdout, stderr */
     WATCH_STREAM_LAST,
     WATCH_SINK, /* and the next */
     WATCH_SINK_LAST,

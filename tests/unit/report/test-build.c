@@ -37,6 +37,7 @@ struct point { /* of the product */
     bool in_progress;
     bool fallback;
     bool contained;
+    int crash;
 };
 
 enum { SEEN_SIZE = 1 << 16 };
@@ -83,6 +84,7 @@ static struct report_facts facts_at(struct product *product, const struct point 
     facts.in_progress = point->in_progress;
     facts.fallback = point->fallback;
     facts.contain = point->contained ? facts.contain : NULL;
+    facts.crash = (enum report_crash)point->crash;
     return facts;
 }
 
@@ -92,12 +94,12 @@ static uint64_t hash_of(const struct point *point, const struct verdict *verdict
 {
     bool launched =
         verdict->outcome != OUTCOME_INTERNAL_ERROR && verdict->outcome != OUTCOME_PREFLIGHT_REFUSED;
-    with_string text = memory_format("%d %s %s %s %d %d %d %d %d %d %d %d", (int)verdict->outcome,
-                                     verdict->reason, verdict->limit ? verdict->limit : "",
-                                     verdict->error_code ? verdict->error_code : "",
-                                     launched ? point->how : point->how == NO_ENDING, point->proof,
-                                     point->checks, launched ? point->exit : 0, point->samples,
-                                     point->in_progress, point->fallback, point->contained);
+    with_string text = memory_format(
+        "%d %s %s %s %d %d %d %d %d %d %d %d %d", (int)verdict->outcome, verdict->reason,
+        verdict->limit ? verdict->limit : "", verdict->error_code ? verdict->error_code : "",
+        launched ? point->how : point->how == NO_ENDING, point->proof, point->checks,
+        launched ? point->exit : 0, point->samples, point->in_progress, point->fallback,
+        point->contained, point->crash);
     uint64_t hash = UINT64_C(14695981039346656037);
     for (const char *p = text; *p; p++) {
         hash = (hash ^ (unsigned char)*p) * UINT64_C(1099511628211);
@@ -122,10 +124,15 @@ static void claims_are_covered(const struct report_facts *facts, const struct ve
     bool launched =
         verdict->outcome != OUTCOME_INTERNAL_ERROR && verdict->outcome != OUTCOME_PREFLIGHT_REFUSED;
     if (launched) {
-        assert_true(proved && facts->checks && checks_ok(facts->checks) && facts->contain);
-        assert_false(facts->in_progress || facts->fallback);
+        assert_true((proved || facts->crash == CRASH_IN_PAYLOAD) && facts->checks &&
+                    checks_ok(facts->checks) && facts->contain);
+        assert_false(facts->in_progress || (facts->fallback && facts->crash == CRASH_NONE));
     }
-    if (facts->ending && !proved && !facts->in_progress) {
+    if (facts->crash !=
+        CRASH_NONE) { /* WD-5: whatever else is known, it is no success and no limit */
+        assert_true(verdict->outcome == OUTCOME_INTERRUPTED ||
+                    verdict->outcome == OUTCOME_INTERNAL_ERROR);
+    } else if (facts->ending && !proved && !facts->in_progress) {
         assert_string_equal(verdict->reason, "cleanup_incomplete");
     }
     if (verdict->outcome == OUTCOME_SUCCESS) {
@@ -192,15 +199,18 @@ static void every_combination_of_facts_has_a_valid_report(void **state)
                          countof(failures),
                          2,
                          2,
-                         2};
+                         2,
+                         CRASH_LEFT + 1};
     int digits[countof(bases)] = {0};
     do {
-        struct point point = {digits[0], digits[1], digits[2], digits[3], digits[4], digits[5],
-                              digits[6], digits[7], digits[8], digits[9], digits[10]};
+        struct point point = {digits[0], digits[1], digits[2], digits[3], digits[4],  digits[5],
+                              digits[6], digits[7], digits[8], digits[9], digits[10], digits[11]};
         /* Where nothing looks at it, one value stands for all. */
         if ((point.how != ENDED_LIMIT && point.limit > 0) ||
             (point.how == NO_ENDING && (point.proof > 0 || point.exit > 0 || point.samples > 0)) ||
-            (point.how != NO_ENDING && point.early > 0)) {
+            (point.how != NO_ENDING && point.early > 0) ||
+            (point.crash > 0 && (point.early > 0 || point.failure > 0 || point.limit > 0 ||
+                                 point.in_progress || point.fallback))) {
             continue;
         }
         visit(&product, &point);

@@ -59,6 +59,32 @@ static void a_run_that_ended_by_itself(void **state)
     assert_int_equal(report_exit_code(&facts), 139);
 }
 
+/* WD-5: what the watchdog will write was made while berm lived. */
+static void a_run_whose_berm_died(void **state)
+{
+    with_checks checks = {0};
+    add_check(&checks, true);
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.checks = &checks;
+    facts.crash = CRASH_BEFORE_PAYLOAD;
+    decide_is(&facts, OUTCOME_INTERNAL_ERROR, "supervisor_crash_before_payload", "supervisor_crash",
+              "LAMINA_SAFE_SUPERVISOR_CRASH");
+    assert_int_equal(report_exit_code(&facts), 125);
+    facts.crash = CRASH_IN_PAYLOAD;
+    decide_is(&facts, OUTCOME_INTERRUPTED, "interrupted", "signal", "LAMINA_SAFE_SUPERVISOR_CRASH");
+    facts.ending = ending; /* RS-5: also when it had seen a success */
+    decide_is(&facts, OUTCOME_INTERRUPTED, "interrupted", "signal", "LAMINA_SAFE_SUPERVISOR_CRASH");
+    assert_int_equal(report_exit_code(&facts), 125);
+    facts.crash = CRASH_LEFT;
+    decide_is(&facts, OUTCOME_INTERNAL_ERROR, "cleanup_incomplete", "supervisor_crash",
+              "LAMINA_SAFE_CLEANUP_INCOMPLETE");
+    facts.crash = CRASH_IN_PAYLOAD;
+    facts.checks = NULL; /* no ground to speak of a payload */
+    decide_is(&facts, OUTCOME_INTERNAL_ERROR, "supervisor_crash_before_payload", "supervisor_crash",
+              "LAMINA_SAFE_SUPERVISOR_CRASH");
+}
+
 /* R9: a file that cannot be executed is the command's failure. */
 /* Output that is gone for good is no success, unless nobody wanted it. */
 static void lost_output_is_no_success(void **state)
@@ -300,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_ended_by_itself),
+        cmocka_unit_test(a_run_whose_berm_died),
         cmocka_unit_test(lost_output_is_no_success),
         cmocka_unit_test(a_payload_that_could_not_be_executed),
         cmocka_unit_test(a_limit_names_its_value_and_where_it_came_from),

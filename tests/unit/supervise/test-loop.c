@@ -1,6 +1,10 @@
 #include "supervise-test.h"
 
+#include <poll.h>
 #include <sched.h>
+
+#include "event.h"
+#include "process.h"
 
 /* Signals to berm, sent by the observer: at the payload's first line, and once it is being ended. */
 static int on_ready[2];
@@ -119,6 +123,67 @@ static void a_cancel_ends_the_tree(void **state)
     assert_int_equal(ending->interrupt_signal, 0);
     assert_int_equal(trial.interrupts.first, 0);
     trial_done(&trial);
+}
+
+static struct watchdog *start_watchdog(const struct bfs_dir *folder, struct fd *reports)
+{
+    static struct watchdog_request request;
+    const struct span none[WATCH_SLOTS][WATCH_ENDINGS] = {0};
+    struct err err = {0};
+    request = (struct watchdog_request){.run_id = "k7f3ab",
+                                        .folder = folder,
+                                        .lock_fd = -1,
+                                        .ready_ns = 60 * NS_PER_S,
+                                        .clock = &os_clock_real};
+    assert_int_equal(watchdog_seal_reports(none, reports, &err), 0);
+    struct watchdog *watchdog = watchdog_start(&request, fd_num(reports), &err);
+    assert_non_null(watchdog);
+    return watchdog;
+}
+
+/* The first look comes before the release. */
+static int looks;
+static void end_watchdog(void *context, const struct supervise_view *view)
+{
+    if (!view->stopping && ++looks == 2) {
+        (void)kill(watchdog_process(context).pid, SIGKILL);
+    }
+}
+
+/* S2: a run that nobody would end if berm died is ended. */
+static void a_death_of_the_watchdog_ends_the_tree(void **state)
+{
+    char path[] = "/tmp/berm-test-XXXXXX";
+    struct err err = {0};
+    assert_non_null(mkdtemp(path));
+    for (int before = 0; before < 2; before++) {
+        struct trial trial = trial_of("/bin/sh", "-c", WAIT);
+        struct bfs_dir folder = {0};
+        struct fd reports = {0};
+        assert_int_equal(bfs_dir_open(AT_FDCWD, path, BFS_TRUST_ANY, &folder, &err), 0);
+        struct watchdog *watchdog = start_watchdog(&folder, &reports);
+        trial.request.watchdog = watchdog;
+        trial.request.crash_reports_fd = fd_num(&reports);
+        trial.request.observer.context = watchdog;
+        trial.request.observer.on_sample = end_watchdog;
+        looks = 0;
+        if (before) {
+            with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
+            assert_int_equal(os_pidfd_signal(fd_num(&pidfd), SIGKILL), 0);
+            assert_int_equal(os_poll(fd_num(&pidfd), POLLIN, 60000), POLLIN);
+        }
+        const struct supervise_ending *ending = trial_ending(&trial);
+        assert_int_equal(ending->how, ENDED_FAILED);
+        assert_non_null(strstr(ending->failure.msg, "watchdog_lost"));
+        assert_int_equal(ending->released_ns > 0, !before);
+        assert_non_null(ending->tree_empty);
+        assert_int_equal(watchdog_disarm(watchdog, &err), 0);
+        watchdog_free(watchdog);
+        fd_close(&reports);
+        bfs_dir_done(&folder);
+        trial_done(&trial);
+    }
+    assert_int_equal(rmdir(path), 0);
 }
 
 static char state_of(pid_t pid)
@@ -265,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_signal_from_before_the_release_runs_nothing),
         cmocka_unit_test(a_cancel_from_before_the_release_runs_nothing),
         cmocka_unit_test(a_cancel_ends_the_tree),
+        cmocka_unit_test(a_death_of_the_watchdog_ends_the_tree),
         cmocka_unit_test(the_stop_key_stops_both),
         cmocka_unit_test(a_millisecond_is_a_limit),
         cmocka_unit_test(a_deadline_may_pass_while_the_payload_is_created),
