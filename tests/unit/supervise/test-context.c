@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 
+#include "parts.h"
+
 static struct context context;
 static int64_t now_ns;
 static struct fd no_listener;
@@ -337,6 +339,38 @@ static void the_rate_is_bounded(void **state)
     context_done(&context);
 }
 
+/* CX-1: the two ends that are built apart: the library asks, and gets what was told. What the kernel says is
+ * the library's own matter (tests/unit/context). */
+static void the_library_is_understood(void **state)
+{
+    char address[CONTEXT_ADDRESS_SIZE];
+    assert_true(context_address(fake_leaf, address));
+    start();
+    for (int member = 1; member >= 0; member--) {
+        pid_t child = fork();
+        if (child == 0) {
+            struct context_answer answer;
+            int64_t until_ns = berm_exchange_now_ns() + patience_ms * NS_PER_MS;
+            int fd = berm_exchange_connect(address, until_ns);
+            bool heard = fd >= 0 && berm_exchange_ask(fd, until_ns, &answer) == 0;
+            bool told = heard && (member ? answer.status == CONTEXT_OK && answer.pids_max == 32
+                                         : answer.status == CONTEXT_NOT_A_MEMBER);
+            _exit(!told);
+        }
+        fake_process(child, member ? fake_leaf : "/user/session-1.scope", 7);
+        with_fd pidfd = fd_adopt(__real_os_pidfd_open(child));
+        struct pollfd ready[] = {{.fd = fd_num(&pidfd), .events = POLLIN},
+                                 {.fd = context_events(&context), .events = POLLIN}};
+        while (poll(ready, 2, patience_ms) > 0 && !ready[0].revents) {
+            serve();
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    context_done(&context);
+}
+
 /* A name that somebody took is no reason to end a run; neither is a run that has no leaf. */
 static void what_cannot_be_served_says_why(void **state)
 {
@@ -405,6 +439,7 @@ int main(void)
         cmocka_unit_test(silence_has_a_deadline),
         cmocka_unit_test(places_are_counted),
         cmocka_unit_test(the_rate_is_bounded),
+        cmocka_unit_test(the_library_is_understood),
         cmocka_unit_test(what_cannot_be_served_says_why),
         cmocka_unit_test(a_listener_that_was_made_elsewhere),
     };
