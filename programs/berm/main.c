@@ -16,6 +16,7 @@ static verb_function *const functions[VERB_COUNT] = {
     [VERB_SHOW] = verb_show,
     [VERB_ENVELOPE] = verb_envelope,
     [VERB_VALIDATE_REPORT] = verb_validate_report,
+    [VERB_CONTEXT] = verb_context,
     [VERB_GC] = verb_gc,
     [VERB_HELP] = verb_help,
     [VERB_VERSION] = verb_version,

@@ -56,6 +56,7 @@ enum option_id {
     OPTION_EXPLAIN,
     OPTION_EXIT_MODE,
     OPTION_FILE,
+    OPTION_MINIMUM_TIER,
     OPTION_STATE,
     OPTION_DRY_RUN,
     OPTION_ALL,
@@ -111,6 +112,7 @@ enum verb_id {
     VERB_SHOW,
     VERB_ENVELOPE,
     VERB_VALIDATE_REPORT,
+    VERB_CONTEXT,
     VERB_GC,
     VERB_HELP,
     VERB_VERSION,
@@ -130,7 +132,8 @@ struct verb {
     bool takes_command;
 };
 
-extern const struct verb verbs[VERB_COUNT]; /* by id, in the order of help */
+extern const char *const option_tier_words[]; /* of OPTION_MINIMUM_TIER; NULL-terminated */
+extern const struct verb verbs[VERB_COUNT];   /* by id, in the order of help */
 
 struct option_value {
     const char

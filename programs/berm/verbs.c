@@ -23,6 +23,7 @@ static const char *const require_words[] = {
         NULL,
 };
 static const char *const network_words[] = {"isolated", "host", NULL};
+const char *const option_tier_words[] = {"none", "small", "medium", "large", NULL};
 static const char *const stdin_words[] = {"null", "inherit", NULL};
 static const char *const exit_mode_words[] = {"plain", "outcome", "bisect", NULL};
 
@@ -322,6 +323,20 @@ static const struct option validate_report_options[] = {
     JSON_FLAG("one object"),
 };
 
+static const struct option context_options[] = {
+    {
+        .id = OPTION_MINIMUM_TIER,
+        .kind = KIND_WORD,
+        .name = "--minimum-tier",
+        .value = "TIER",
+        .group = "what",
+        .help = "small, medium or large: a lower one is not enough",
+        .words = option_tier_words,
+        .completion = COMPLETE_WORDS,
+    },
+    JSON_FLAG("one object"),
+};
+
 static const struct option gc_options[] = {
     {
         .id = OPTION_STATE,
@@ -416,6 +431,21 @@ const struct verb verbs[VERB_COUNT] = {
             .about = "Says whether a report is consistent in itself, not whether it is true. "
                      "Each fault is a line of its own.",
             OPTIONS(validate_report_options),
+        },
+    [VERB_CONTEXT] =
+        {
+            .id = VERB_CONTEXT,
+            .name = "context",
+            .operands = "[--minimum-tier TIER]",
+            .summary = "am I inside a run, and within which limits?",
+            .about =
+                "For scripts that need much and want to be held: asks the run that holds this "
+                "process, and compares the answer with the control group and the limits that the "
+                "kernel shows. Variables, files and arguments are no proof and are not looked at.\n"
+                "Exit status 0: inside, and of the tier that was asked for; 3: outside of every "
+                "run; 9: it cannot be proved, or the tier is too low. What is proved and what is "
+                "not stands in berm-context.h, for programs that link libberm-context.",
+            OPTIONS(context_options),
         },
     [VERB_GC] =
         {

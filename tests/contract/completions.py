@@ -4,6 +4,7 @@
   completions.py FOLDER      where the build wrote them
 """
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -139,7 +140,7 @@ def _(t):
 def _(t):
     needs(t, "mandoc")
     pages = sorted(FOLDER.glob("*.1"))
-    t.equal(len(pages), 6)
+    t.equal(len(pages), 7)
     for page in pages:
         text = page.read_text()
         for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"):
@@ -165,6 +166,47 @@ def _(t):
     berm = next(path for path in found if path.name == "berm" and path.parent.name == "bin")
     t.equal(t.run(t.dir / "root" / berm, "--version").status, 0)
     t.true(not any(path.name == "generate" for path in found), "no tool of the build")
+
+
+PROGRAM = """
+#include <berm-context.h>
+#include <stdio.h>
+int main(void)
+{
+    struct berm_context context;
+    int verdict = berm_context_read(&context, sizeof context, 1000);
+    printf("%d %d\\n", verdict, context.verdict);
+    return 0;
+}
+"""
+
+
+@case("CX-1 a program is built against what was installed, with either library")
+def _(t):
+    build = FOLDER.parent.parent
+    needs(t, "pkg-config")
+    needs(t, "cc")
+    root = t.dir / "root"
+    t.equal(t.run("meson", "install", "-C", build, "--no-rebuild", "--destdir", root, "--quiet",
+                  deadline_s=60).status, 0)
+    description = next(root.rglob("berm-context.pc"))
+    (t.dir / "ask.c").write_text(PROGRAM)
+    asked = t.run("pkg-config", "--cflags", "--libs", "berm-context",
+                  env={"PATH": os.environ["PATH"], "PKG_CONFIG_PATH": str(description.parent),
+                       "PKG_CONFIG_SYSROOT_DIR": str(root)})
+    t.equal(asked.status, 0, str(asked))
+    shared = next(root.rglob("libberm-context.so")).parent
+    for name, words in (("static", ["-static-libgcc", next(root.rglob("libberm-context.a"))]),
+                        ("shared", [])):
+        flags = asked.out.decode().split()
+        libraries = words or [flag for flag in flags if flag.startswith(("-l", "-L"))]
+        headers = [flag for flag in flags if flag.startswith("-I")]
+        built = t.run("cc", "-Wall", "-Wextra", "-Werror", *headers, "-o", name, "ask.c", *libraries,
+                      cwd=t.dir)
+        t.equal(built.status, 0, str(built))
+        # Neither variables nor an address of the caller's change what it says.
+        done = t.run(t.dir / name, env={"LD_LIBRARY_PATH": str(shared), "BERM_CONTEXT": "inside"})
+        t.true(done.out in (b"0 0\n", b"2 2\n"), str(done))
 
 
 main()
