@@ -131,6 +131,7 @@ static const struct {
     {reset_signals, "reset signals"},
     {take_mask, "take the file mode mask"},
     {mounts_make_own, "have mounts of its own"},
+    {offer_context, "make the socket at which programs ask about the run"},
     {mounts_make_private, "mount the private file system"},
     {mounts_keep, "keep visible what is asked for"},
     {mounts_place_private, "put the private file system in place"},

@@ -7,6 +7,7 @@
  *   mounts.c     the private file system, and what the plan covers, pins and closes
  *   mountinfo.c  the mounts that there are: none may stay writable that the plan does not name
  *   confine.c    descriptors, capabilities, Landlock, the system call filter
+ *   offer.c      the socket at which programs of the payload ask about their run
  *   reaper.c     the payload's start, and what the first process of a PID namespace has to do
  *
  * A step answers 0 or -errno. What it could not do is in its row of the table; `where` and `what`
@@ -95,6 +96,9 @@ int confine_capabilities(struct launcher *launcher) must_check;
 int confine_landlock(struct launcher *launcher) must_check;
 int confine_filter(struct launcher *launcher) must_check;
 int confine_no_user_namespace(struct launcher *launcher) must_check;
+
+/* offer.c: made while nobody else is there to use the place, and sent away at once. */
+int offer_context(struct launcher *launcher) must_check;
 
 /* launcher.c */
 

@@ -8,6 +8,7 @@
  *   controller                                   launcher (pid 1 of the sandbox)
  *   ---- plan: a sealed memfd ------------------> mounts, checks, closes down; forks the payload's
  *                                                 first process, which waits
+ *        <----------------------- LAUNCH_CONTEXT  a socket that the payload will reach, when asked for
  *        <------------------------- LAUNCH_READY  (or LAUNCH_FAILED, and exit)
  *   ---- LAUNCH_RELEASE ------------------------> the child executes the payload
  *        <---------------------- LAUNCH_EXECUTED  (or LAUNCH_NOT_EXECUTED, and exit)
@@ -110,6 +111,7 @@ struct launch_plan {
     uint64_t private_inodes; /* nr_inodes= */
     uint32_t private_path;   /* where it is mounted for a moment; an empty folder */
     uint32_t home_path;      /* HOME of the payload inside the private file system; 0: none made */
+    uint32_t context_path;   /* where programs ask about the run (LAUNCH_CONTEXT); 0: nowhere */
 
     struct launch_file file;
     uint32_t cwd; /* physical path */
@@ -132,6 +134,7 @@ enum launch_said {
     LAUNCH_NOT_EXECUTED, /* sys: why execveat failed */
     LAUNCH_ENDED,        /* value: exit code, or extra: signal; left: others are still there */
     LAUNCH_EMPTY,        /* the usage of all that was reaped inside */
+    LAUNCH_CONTEXT, /* with a descriptor: a socket, bound at the plan's context_path and not listening */
 };
 
 /* What the launcher saw, besides what the controller reads for itself. */
@@ -219,6 +222,7 @@ static inline bool launch_plan_check(const struct launch_plan *plan, size_t byte
     }
     return launch_plan_has_path(plan, plan->private_path) &&
            (plan->home_path == 0 || launch_plan_has_path(plan, plan->home_path)) &&
+           (plan->context_path == 0 || launch_plan_has_path(plan, plan->context_path)) &&
            launch_plan_has_path(plan, plan->file.path) && launch_plan_has_path(plan, plan->cwd) &&
            launch_plan_has_strings(plan, plan->arguments, plan->argument_count) &&
            launch_plan_has_strings(plan, plan->variables, plan->variable_count);

@@ -70,6 +70,7 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
         .private_inodes = (uint64_t)sandbox->private_inodes,
         .private_path = put(&text, SANDBOX_PRIVATE),
         .home_path = sandbox->home_inside ? put(&text, sandbox->home_inside) : 0,
+        .context_path = put(&text, SANDBOX_CONTEXT),
         .file = file_of(sandbox->binding, &text),
         .cwd = put(&text, sandbox->cwd),
         .cwd_device = sandbox->cwd_stat.st_dev,

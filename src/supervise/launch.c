@@ -83,7 +83,7 @@ static void on_ended(struct broker *broker, const struct launch_word *word)
     decide_payload_ended(broker, word->value, word->extra, word->left);
 }
 
-static void on_word(struct broker *broker, struct launch_word *word)
+static void on_word(struct broker *broker, struct launch_word *word, struct fd *came)
 {
     struct launch *launch = &broker->launch;
     word->text[sizeof word->text - 1] = '\0';
@@ -109,6 +109,10 @@ static void on_word(struct broker *broker, struct launch_word *word)
     case LAUNCH_ENDED:
         on_ended(broker, word);
         break;
+    case LAUNCH_CONTEXT:
+        fd_close(&broker->context_listener);
+        broker->context_listener = fd_take(came);
+        break;
     case LAUNCH_EMPTY:
         launch->empty = true;
         launch->usage = *word;
@@ -124,12 +128,13 @@ void launch_hear(struct broker *broker)
     struct spawn *spawn = &broker->spawn;
     while (fd_is_open(&spawn->channel) && !broker->launch.heard_all) {
         struct launch_word word;
-        ssize_t got = os_recv(fd_num(&spawn->channel), &word, sizeof word);
+        with_fd came = {0};
+        ssize_t got = os_recv_fds(fd_num(&spawn->channel), &word, sizeof word, &came, 1);
         if (got == -EAGAIN) {
             return;
         }
         if (got == (ssize_t)sizeof word) {
-            on_word(broker, &word);
+            on_word(broker, &word, &came);
             continue;
         }
         broker->launch.heard_all = true; /* end-of-file, or nothing that could be understood */

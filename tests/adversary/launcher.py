@@ -351,6 +351,39 @@ for what in (lambda: open("/dev/null", "w").write("x"), lambda: open("/dev/zero"
     (root / "berm-probe").unlink()
 
 
+@everybody("CX-2 the socket to ask at lies where nobody inside can put another, and is its maker's")
+def _(t, who):
+    sandbox = Sandbox(t, who, "--context", "/run/berm/context", command=python("""
+import socket, struct
+place = "/run/berm/context"
+for what in (lambda: os.unlink(place), lambda: os.rename(place, place + "2"),
+             lambda: os.chmod(place, 0), lambda: open("/run/berm/other", "w"),
+             lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind("/run/berm/other"),
+             lambda: os.symlink("/tmp/mine", "/run/other")):
+    say(attempt(what))
+ask = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+say(attempt(lambda: ask.connect(place)))
+say(struct.unpack("3i", ask.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0])
+mine = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+mine.bind("/tmp/mine")
+mine.listen()
+ask = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+ask.connect("/tmp/mine")
+say(struct.unpack("3i", ask.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0] > 0)
+"""))
+    t.equal(sandbox.expect("context"), "context /run/berm/context")
+    lines = sandbox.end()[1].splitlines()
+    t.true(set(lines[:6]) <= {"EROFS", "EACCES"}, lines)
+    t.equal(lines[6:9], ["ok", "0", "True"])  # outside of every PID namespace in there
+
+
+@everybody("a socket that cannot be put into its place ends the launch")
+def _(t, who):
+    sandbox = Sandbox(t, who, "--context", "/usr/berm-context")
+    t.contains(sandbox.expect("failed"), "cannot make the socket at which programs ask about the run")
+    t.equal(sandbox.end()[0], ["gone 1"])
+
+
 @everybody("a mount that can be written and that the plan does not name ends the launch")
 def _(t, who):
     other = Path("/var/lib")  # not beneath a private place, which would cover it

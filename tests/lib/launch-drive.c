@@ -9,6 +9,7 @@
  *     --cwd DIR             (/)
  *     --bytes N, --inodes N of the private file system (1 MiB, 64)
  *     --home PATH           --private PATH (/run/berm)
+ *     --context PATH        the socket that comes is listened on
  *     --environment N=V     of the payload; without one it has none
  *     --files N             RLIMIT_NOFILE
  *     --scopes              both scopes of Landlock
@@ -21,7 +22,7 @@
  *     --release             released as soon as it is ready
  *
  * Words of the launcher are lines on stdout: "ready ABI FACTS", "failed ERRNO TEXT", "executed PID",
- * "not-executed ERRNO", "ended CODE SIGNAL", and at last "gone STATUS" when bubblewrap ended. Lines on
+ * "not-executed ERRNO", "context PATH", "ended CODE SIGNAL", and at last "gone STATUS" when bubblewrap ended. Lines on
  * stdin are orders: release, terminate, kill, hang-up. The payload writes to stderr; so does bubblewrap.
  */
 #include <errno.h>
@@ -39,10 +40,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "attributes.h"
+#include "file.h"
 #include "helper-image.h"
 #include "launch-message.h"
 
@@ -175,6 +178,7 @@ struct options {
     const char *cwd;
     const char *private_path;
     const char *home;
+    const char *context;
     const char *log;
     bool other_file, other_cwd, unsealed, filter, release, show;
     long cut;
@@ -227,7 +231,17 @@ no_return static void become_tool(int channel, int plan_fd, int image_fd, const 
     die("/usr/bin/bwrap");
 }
 
-static void show(const struct launch_word *word)
+/* The controller's part: from now on the kernel names this process as its owner. */
+static void show_context(int socket_fd)
+{
+    struct sockaddr_un name = {0};
+    socklen_t size = sizeof name;
+    bool good =
+        getsockname(socket_fd, (struct sockaddr *)&name, &size) == 0 && listen(socket_fd, 1) == 0;
+    printf("context %s\n", good ? name.sun_path : "that cannot be used");
+}
+
+static void show(const struct launch_word *word, int came)
 {
     switch ((enum launch_said)word->said) {
     case LAUNCH_FAILED:
@@ -244,6 +258,9 @@ static void show(const struct launch_word *word)
         break;
     case LAUNCH_ENDED:
         printf("ended %d %d\n", word->value, word->extra);
+        break;
+    case LAUNCH_CONTEXT:
+        show_context(came);
         break;
     case LAUNCH_EMPTY:
         printf("empty %lld %lld\n", (long long)(word->user_ns + word->system_ns),
@@ -283,6 +300,15 @@ static void obey(int *channel)
     }
 }
 
+/* The descriptor that came stays open. */
+static ssize_t hear(int channel, struct launch_word *word, int *ret_came)
+{
+    struct fd came = {0};
+    ssize_t got = os_recv_fds(channel, word, sizeof *word, &came, 1);
+    *ret_came = fd_is_open(&came) ? fd_num(&came) : -1;
+    return got;
+}
+
 static int drive(int channel, int tool_pidfd, bool release)
 {
     for (;;) {
@@ -294,9 +320,10 @@ static int drive(int channel, int tool_pidfd, bool release)
         }
         struct launch_word word;
         if (polled[0].revents) {
-            ssize_t got = recv(channel, &word, sizeof word, 0);
+            int came = -1;
+            ssize_t got = hear(channel, &word, &came);
             if (got == (ssize_t)sizeof word) {
-                show(&word);
+                show(&word, came);
                 if (word.said == LAUNCH_READY && release) {
                     give(channel, LAUNCH_RELEASE);
                 }
@@ -379,6 +406,8 @@ int main(int argc, char **argv)
             plan.private_inodes = strtoull(value, NULL, 10);
         } else if (strcmp(name, "--home") == 0) {
             options.home = value;
+        } else if (strcmp(name, "--context") == 0) {
+            options.context = value;
         } else if (strcmp(name, "--log") == 0) {
             options.log = value;
         } else if (strcmp(name, "--private") == 0) {
@@ -434,6 +463,7 @@ int main(int argc, char **argv)
     }
     plan.private_path = add_string(options.private_path);
     plan.home_path = options.home ? add_string(options.home) : 0;
+    plan.context_path = options.context ? add_string(options.context) : 0;
     add_file(argv[at + 1], options.other_file);
     add_cwd(options.cwd, options.other_cwd);
     add_tool("--", "/proc/self/fd/8", "launcher");
