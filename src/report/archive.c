@@ -366,6 +366,14 @@ static int remove_run(const struct archive *archive, const char *id, struct err 
     return 0;
 }
 
+bool archive_is_due(struct archive *archive, bool grew)
+{
+    struct err ignored = {0};
+    with_strvec names = {0};
+    return grew || bfs_list(&archive->dir, ENTRIES_MAXIMUM, &names, &ignored) < 0 ||
+           names.count % ARCHIVE_DUE_EVERY == 0;
+}
+
 int archive_prune(struct archive *archive, int dry_run, struct archive_pruned *ret_pruned,
                   struct err *err)
 {

@@ -2,31 +2,6 @@
 
 #include <string.h>
 
-bool redact_is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-bool redact_is_break(char c)
-{
-    return c == '\n' || c == '\r' || c == '\0';
-}
-
-bool redact_is_space(char c)
-{
-    return redact_is_blank(c) || redact_is_break(c);
-}
-
-bool redact_is_alnum(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-bool redact_is_name(char c)
-{
-    return redact_is_alnum(c) || c == '-' || c == '_' || c == '.';
-}
-
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;

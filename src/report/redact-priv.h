@@ -11,11 +11,34 @@
 #include "buf.h"
 #include "span.h"
 
-bool redact_is_blank(char c); /* space and tab */
-bool redact_is_break(char c); /* the end of a line, NUL */
-bool redact_is_space(char c); /* either */
-bool redact_is_alnum(char c);
-bool redact_is_name(char c); /* what names are made of: letters, digits, - _ . */
+/* Here and not in a source: asked several times of each byte of a record. */
+static inline bool redact_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The end of a line, NUL. */
+static inline bool redact_is_break(char c)
+{
+    return c == '\n' || c == '\r' || c == '\0';
+}
+
+static inline bool redact_is_space(char c)
+{
+    return redact_is_blank(c) || redact_is_break(c);
+}
+
+static inline bool redact_is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* What names are made of. */
+static inline bool redact_is_name(char c)
+{
+    return redact_is_alnum(c) || c == '-' || c == '_' || c == '.';
+}
+
 bool redact_equals(struct span a, const char *word); /* ASCII, letters of either case */
 bool redact_begins(struct span a, const char *word);
 

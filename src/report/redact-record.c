@@ -40,7 +40,14 @@ static bool is_plain_word(struct span text)
 static json_t *string_as_json(const json_t *string)
 {
     struct span text = span_of(json_string_value(string), json_string_length(string));
-    return is_plain_word(text) ? json_incref((json_t *)(uintptr_t)string) : text_as_json(text);
+    if (is_plain_word(text)) {
+        return json_incref((json_t *)(uintptr_t)string);
+    }
+    with_buf out = room_for(text.n);
+    redact_text(text, &out);
+    struct span seen = buf_span(&out);
+    bool same = seen.n == text.n && memcmp(seen.p, text.p, text.n) == 0;
+    return same ? json_incref((json_t *)(uintptr_t)string) : json_text(seen);
 }
 
 /* Argument lists. */
@@ -135,33 +142,94 @@ json_t *redact_argv(char *const *argv)
 
 static json_t *redact_any(const json_t *value, bool secret);
 
-static json_t *redact_object(const json_t *value, bool secret)
+/* Whatever has nothing to hide is shared with what was given, and that is most of a record. The copy of
+ * a container is made with the first of its members that is seen otherwise. */
+struct shared {
+    const json_t *given;
+    json_t *copy; /* NULL: all of it is seen as it is */
+};
+
+static json_t *copy_of(struct shared *shared)
+{
+    shared->copy = shared->copy ? shared->copy : json_copy((json_t *)(uintptr_t)shared->given);
+    return shared->copy;
+}
+
+static void share_member(struct shared *shared, const char *name, const json_t *member,
+                         json_t *seen)
+{
+    if (seen != member) {
+        (void)json_object_set(copy_of(shared), name, seen);
+    }
+    json_decref(seen);
+}
+
+static void share_item(struct shared *shared, size_t index, const json_t *item, json_t *seen)
+{
+    if (seen != item) {
+        (void)json_array_set(copy_of(shared), index, seen);
+    }
+    json_decref(seen);
+}
+
+static json_t *shared_or_copy(const struct shared *shared)
+{
+    return shared->copy ? shared->copy : json_incref((json_t *)(uintptr_t)shared->given);
+}
+
+static bool is_seen_as_it_is(const char *name)
+{
+    struct span text = span_of_string(name);
+    if (is_plain_word(text)) {
+        return true;
+    }
+    with_buf shown = room_for(text.n);
+    redact_text(text, &shown);
+    return strcmp(buf_string(&shown), name) == 0;
+}
+
+/* A name that is itself seen otherwise: all members anew, in their order. */
+static json_t *rename_members(const json_t *value)
 {
     json_t *object = json_object();
     const char *name;
     json_t *member;
     json_object_foreach((json_t *)(uintptr_t)value, name, member) {
-        struct span text = span_of_string(name);
-        bool below = secret || redact_is_credential(text);
-        json_t *seen = redact_any(member, below);
-        if (is_plain_word(text)) {
-            (void)json_object_set_new_nocheck(object, name, seen);
-            continue;
-        }
-        with_buf shown = room_for(text.n);
-        redact_text(text, &shown);
-        (void)json_object_set_new(object, buf_string(&shown), seen);
+        with_buf shown = room_for(strlen(name));
+        redact_text(span_of_string(name), &shown);
+        (void)json_object_set(object, buf_string(&shown), member);
     }
     return object;
 }
 
+static json_t *redact_object(const json_t *value, bool secret)
+{
+    struct shared shared = {.given = value};
+    bool renamed = false;
+    const char *name;
+    json_t *member;
+    json_object_foreach((json_t *)(uintptr_t)value, name, member) {
+        bool below = secret || redact_is_credential(span_of_string(name));
+        share_member(&shared, name, member, redact_any(member, below));
+        renamed = renamed || !is_seen_as_it_is(name);
+    }
+    json_t *seen = shared_or_copy(&shared);
+    if (renamed) {
+        json_t *anew = rename_members(seen);
+        json_decref(seen);
+        return anew;
+    }
+    return seen;
+}
+
 static json_t *redact_array(const json_t *value, bool secret)
 {
-    json_t *array = json_array();
+    struct shared shared = {.given = value};
     for (size_t i = 0; i < json_array_size(value); i++) {
-        json_array_append_new(array, redact_any(json_array_get(value, i), secret));
+        const json_t *item = json_array_get(value, i);
+        share_item(&shared, i, item, redact_any(item, secret));
     }
-    return array;
+    return shared_or_copy(&shared);
 }
 
 static json_t *redact_any(const json_t *value, bool secret)
@@ -201,7 +269,12 @@ static json_t *redact_arguments(const json_t *value)
         const char *argument = json_string_value(json_array_get(value, i));
         strvec_push(&argv, argument ? argument : "");
     }
-    return redact_argv(strvec_argv(&argv));
+    json_t *seen = redact_argv(strvec_argv(&argv));
+    if (json_equal(seen, value)) {
+        json_decref(seen);
+        return json_incref((json_t *)(uintptr_t)value);
+    }
+    return seen;
 }
 
 static json_t *redact_parts(const struct record *record, const json_t *value)
@@ -209,11 +282,12 @@ static json_t *redact_parts(const struct record *record, const json_t *value)
     if (!json_is_array(value)) {
         return redact_record(record, value);
     }
-    json_t *array = json_array();
+    struct shared shared = {.given = value};
     for (size_t i = 0; i < json_array_size(value); i++) {
-        json_array_append_new(array, redact_record(record, json_array_get(value, i)));
+        const json_t *item = json_array_get(value, i);
+        share_item(&shared, i, item, redact_record(record, item));
     }
-    return array;
+    return shared_or_copy(&shared);
 }
 
 static json_t *redact_field(const struct record_field *field, const json_t *value)
@@ -234,17 +308,38 @@ static json_t *redact_field(const struct record_field *field, const json_t *valu
     }
 }
 
+/* Members that no field names are not passed on. */
+static void drop_strangers(const struct record *record, struct shared *shared)
+{
+    for (void *at = json_object_iter(copy_of(shared)); at;) {
+        const char *name = json_object_iter_key(at);
+        bool known = false;
+        for (size_t i = 0; i < record->field_count && !known; i++) {
+            known = strcmp(record->fields[i].name, name) == 0;
+        }
+        at = json_object_iter_next(shared->copy, at);
+        if (!known) {
+            (void)json_object_del(shared->copy, name);
+        }
+    }
+}
+
 json_t *redact_record(const struct record *record, const json_t *value)
 {
-    json_t *object = json_object();
+    struct shared shared = {.given = value};
+    size_t known = 0;
     for (size_t i = 0; i < record->field_count; i++) {
         const struct record_field *field = &record->fields[i];
         const json_t *member = json_object_get(value, field->name);
         if (member) {
-            (void)json_object_set_new(object, field->name, redact_field(field, member));
+            share_member(&shared, field->name, member, redact_field(field, member));
+            known++;
         }
     }
-    return object;
+    if (known < json_object_size(value)) {
+        drop_strangers(record, &shared);
+    }
+    return shared_or_copy(&shared);
 }
 
 /* Tails. */

@@ -27,9 +27,10 @@
 void redact_text(struct span in, struct buf *out);
 /* argv-like: the value after a credential flag, and FLAG=VALUE forms; then each as text. */
 json_t *redact_argv(char *const *argv) must_check;
-/* Recursively, every string of an open JSON value; the whole string under a credential's key. */
+/* Recursively, every string of an open JSON value; the whole string under a credential's key. What has
+ * nothing to hide is shared with the value that was given, not copied. */
 json_t *redact_json(const json_t *value) must_check;
-/* A copy of the encoded record; what each field is decides what is done to it. */
+/* The same for an encoded record; what each field is decides what is done to it. */
 json_t *redact_record(const struct record *record, const json_t *value) must_check;
 /* The last keep_bytes of the window as valid UTF-8, redacted, cut on a character. With `cut` the
  * window is not the beginning of its stream: its first line may be the end of a secret whose

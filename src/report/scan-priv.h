@@ -23,8 +23,17 @@ struct scan {
     bool no_end; /* no private key ends behind `at` */
 };
 
-char scan_byte(const struct scan *scan, size_t at); /* NUL behind the end */
-struct span scan_rest(const struct scan *scan, size_t at);
+/* NUL behind the end. */
+static inline char scan_byte(const struct scan *scan, size_t at)
+{
+    return at < scan->text.n ? scan->text.p[at] : '\0';
+}
+
+static inline struct span scan_rest(const struct scan *scan, size_t at)
+{
+    return span_of(scan->text.p + at, scan->text.n - at);
+}
+
 size_t scan_skip_blanks(const struct scan *scan, size_t at);
 bool scan_is_quote(char c);
 

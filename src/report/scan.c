@@ -9,16 +9,6 @@
 
 #include "redact.h"
 
-char scan_byte(const struct scan *scan, size_t at)
-{
-    return at < scan->text.n ? scan->text.p[at] : '\0';
-}
-
-struct span scan_rest(const struct scan *scan, size_t at)
-{
-    return span_of(scan->text.p + at, scan->text.n - at);
-}
-
 bool scan_is_quote(char c)
 {
     return c == '"' || c == '\'' || c == '`';

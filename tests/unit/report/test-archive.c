@@ -226,6 +226,19 @@ static void pruning_keeps_the_newest(void **state)
     assert_int_equal(pruned.runs, 0);
 }
 
+static void every_thirty_second_run_looks_for_what_to_prune(void **state)
+{
+    with_archive archive = open_in(*state);
+    int due = 0;
+    for (int i = 0; i < 3 * ARCHIVE_DUE_EVERY; i++) {
+        with_string id = memory_format("%06d", i);
+        write_record(archive, id, i, "{}");
+        due += archive_is_due(archive, false);
+        assert_true(archive_is_due(archive, true));
+    }
+    assert_int_equal(due, 3);
+}
+
 static void pruning_keeps_the_bytes(void **state)
 {
     struct err err = {0};
@@ -275,10 +288,15 @@ static void a_live_run_is_never_pruned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        place_test(the_state_folder),           place_test(ids_are_new),
-        place_test(kept_files_are_new),         place_test(finding_a_run),
-        place_test(the_last_of_a_tick),         place_test(damaged_records_are_said_to_be),
-        place_test(pruning_keeps_the_newest),   place_test(pruning_keeps_the_bytes),
+        place_test(the_state_folder),
+        place_test(ids_are_new),
+        place_test(kept_files_are_new),
+        place_test(finding_a_run),
+        place_test(the_last_of_a_tick),
+        place_test(damaged_records_are_said_to_be),
+        place_test(pruning_keeps_the_newest),
+        place_test(pruning_keeps_the_bytes),
+        place_test(every_thirty_second_run_looks_for_what_to_prune),
         place_test(a_live_run_is_never_pruned),
     };
     return cmocka_run_group_tests_name("report/archive", tests, NULL, NULL);

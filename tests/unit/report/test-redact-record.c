@@ -110,6 +110,12 @@ static void records(void **state)
                                 &json_budget_control, &err);
     with_json same = redact_record(&sample_record, nulls);
     assert_json(same, "{\"command\":[],\"extra\":null,\"text\":null}");
+    assert_ptr_equal(same, nulls); /* nothing to hide: shared */
+    with_json odd = json_read(span_of_string("{\"odd\":\"a\",\"name\":\"b\",\"more\":[]}"),
+                              &json_budget_control, &err);
+    with_json known = redact_record(&sample_record, odd);
+    assert_json(known, "{\"name\":\"b\"}");
+    assert_int_equal(json_object_size(odd), 3); /* what was given is as it was */
 }
 
 static void tail_is(struct span window, bool cut, size_t keep_bytes, const char *wanted, bool whole)
