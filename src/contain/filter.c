@@ -6,6 +6,7 @@
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
@@ -231,6 +232,7 @@ static size_t put_number(struct writer *writer)
 
 static uint8_t distance(size_t from, size_t to)
 {
+    BUG_IF(to - from - 1 > UINT8_MAX);
     return (uint8_t)(to - from - 1);
 }
 
@@ -267,8 +269,42 @@ static void put_row(struct writer *writer, const struct filter_row *row)
     writer->program[start].jf = distance(start, writer->count);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const struct filter_row *left = *(const struct filter_row *const *)a;
+    const struct filter_row *right = *(const struct filter_row *const *)b;
+    if (left->number != right->number) {
+        return left->number < right->number ? -1 : 1;
+    }
+    return left < right ? -1 : left > right; /* rows of one call stay in order */
+}
+
+enum { COMPARED_IN_TURN = 6 };
+
+/* A tree over the numbers: a call meets a few comparisons and not one for each row. The kernel runs
+ * the program once for every call that exists when it is loaded (seccomp(2), the action cache). */
+static void put_rows(struct writer *writer, const struct filter_row *const *sorted, size_t count)
+{
+    size_t half = count / 2;
+    while (half > 0 && sorted[half]->number == sorted[half - 1]->number) {
+        half--;
+    }
+    if (count <= COMPARED_IN_TURN || half == 0) {
+        for (size_t i = 0; i < count; i++) {
+            put_row(writer, sorted[i]);
+        }
+        (void)put(writer, ANSWER, SECCOMP_RET_ALLOW);
+        return;
+    }
+    size_t branch = put(writer, IF_AT_LEAST, sorted[half]->number);
+    put_rows(writer, sorted, half);
+    writer->program[branch].jt = distance(branch, writer->count);
+    put_rows(writer, sorted + half, count - half);
+}
+
 size_t filter_build(struct sock_filter *ret_program, size_t capacity)
 {
+    const struct filter_row *sorted[countof(rows)];
     struct writer writer = {ret_program, capacity, 0};
     (void)put(&writer, LOAD, offsetof(struct seccomp_data, arch));
     size_t own = put(&writer, IF_EQUAL, OWN_ARCHITECTURE);
@@ -281,8 +317,9 @@ size_t filter_build(struct sock_filter *ret_program, size_t capacity)
     put_answer(&writer, ENOSYS);
 #endif
     for (size_t i = 0; i < countof(rows); i++) {
-        put_row(&writer, &rows[i]);
+        sorted[i] = &rows[i];
     }
-    (void)put(&writer, ANSWER, SECCOMP_RET_ALLOW);
+    qsort(sorted, countof(sorted), sizeof sorted[0], by_number);
+    put_rows(&writer, sorted, countof(sorted));
     return writer.count;
 }
