@@ -30,8 +30,11 @@ static bool find_processes(struct broker *broker, struct member **ret_launcher,
                            struct member **ret_payload)
 {
     struct tree *tree = &broker->tree;
-    if (tree_look(tree, broker_elapsed_ms(broker)) < 0) {
-        return false;
+    int64_t now_ms = broker_elapsed_ms(broker);
+    *ret_launcher = tree_adopt_only_child(tree, tree->leader.pid, now_ms);
+    *ret_payload = *ret_launcher ? tree_adopt_only_child(tree, (*ret_launcher)->pid, now_ms) : NULL;
+    if (*ret_payload || tree_look(tree, now_ms) < 0) {
+        return *ret_payload != NULL;
     }
     *ret_launcher = tree_only_child(tree, tree->leader.pid);
     *ret_payload = *ret_launcher ? tree_only_child(tree, (*ret_launcher)->pid) : NULL;

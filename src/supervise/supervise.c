@@ -97,6 +97,13 @@ static int64_t deadline(int64_t from_ns, int64_t after_ns)
                                             : from_ns + after_ns;
 }
 
+/* While bubblewrap starts there is time for it: the kernel lists its children, whoever was surveyed. */
+static bool can_survey_later(const struct broker *broker)
+{
+    return broker->request->sandbox && !broker->tree.strangers &&
+           fd_is_open(&broker->tree.children_file);
+}
+
 /* The gate exists from here on: no way out but through the loop. */
 static int adopt_gate(struct broker *broker, struct err *err)
 {
@@ -112,7 +119,10 @@ static int adopt_gate(struct broker *broker, struct err *err)
     if (result == 0) {
         struct proc_identity leader = {broker->spawn.pid, stat.start_ticks};
         ending->leader_start_ticks = stat.start_ticks;
-        result = tree_survey(&broker->tree, leader, broker_elapsed_ms(broker));
+        result = tree_lead(&broker->tree, leader, broker_elapsed_ms(broker));
+        result = result == 0 && !can_survey_later(broker)
+                     ? tree_survey(&broker->tree, broker_elapsed_ms(broker))
+                     : result;
     }
     if (result < 0) {
         return err_sys(err, result, "cannot identify the first process");
@@ -247,6 +257,11 @@ static void set_up_sandbox(struct broker *broker)
     int result = spawn_release(&broker->spawn);
     if (result < 0 && result != -EPIPE) {
         decide_failure(broker, result, "cannot release bubblewrap");
+        return;
+    }
+    result = can_survey_later(broker) ? tree_survey(&broker->tree, broker_elapsed_ms(broker)) : 0;
+    if (result < 0) {
+        decide_failure(broker, result, "cannot list the processes of the host");
     }
 }
 

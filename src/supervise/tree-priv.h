@@ -5,8 +5,9 @@
  *
  * Calling sequence
  *   tree_init(&tree, ...)       allocates everything that is ever needed
- *   tree_survey(&tree, leader)  before the release: whoever is there and is not the leader is none
- *                               of the payload's, without a look at it
+ *   tree_lead(&tree, leader)    the first process is a member
+ *   tree_survey(&tree)          before the release: whoever is there and no member is none of the
+ *                               payload's, without a look at it
  *   tree_look(&tree, now)       a pass: new members found, gone members marked
  *   tree_read(&tree, now)       the figures of every member, by one read each
  *   tree_signal_all(&tree, sig) to every living member, each by its own verified pidfd
@@ -42,6 +43,7 @@ enum {
     ARRIVAL_COUNT = KNOWN_COUNT,
     BYSTANDER_COUNT = 64,
     KEPT_FILES = 400, /* stat files that are kept open at most */
+    ENTRIES_BYTES = 32768,
 };
 
 struct member {
@@ -70,6 +72,20 @@ struct known {
     uint64_t inode;
 };
 
+/* Somebody new, until the pass has judged it. */
+struct arrival {
+    struct proc_stat stat;
+    struct fd stat_file; /* kept for a member-to-be while there is room */
+    size_t place;        /* in next */
+};
+
+struct tree_room {
+    struct member members[MEMBER_COUNT];
+    struct known lists[2][KNOWN_COUNT];
+    struct arrival arrivals[ARRIVAL_COUNT];
+    char entries[ENTRIES_BYTES];
+};
+
 struct tree_sums {
     int64_t rss_bytes;
     int64_t tasks;
@@ -90,6 +106,7 @@ struct tree {
     int64_t page_bytes;
     int64_t ms_per_tick;
 
+    struct tree_room *room; /* what the pointers below lead to */
     struct member *members;
     int member_limit; /* places below it were used */
     int files_left;   /* stat files that may still be kept open */
@@ -101,13 +118,8 @@ struct tree {
     /* of the pass that runs */
     struct known *next;
     size_t next_count;
-    struct arrival {
-        struct proc_stat stat;
-        struct fd stat_file; /* kept for a member-to-be while there is room */
-        size_t place;        /* in next */
-    } * arrivals;
+    struct arrival *arrivals;
     size_t arrival_count;
-    char *entries;
     bool surveying;
     bool setting_up; /* whoever is found now belongs to the sandbox and not to the payload */
 
@@ -130,7 +142,15 @@ static inline void peak_raise(int64_t *peak, int64_t value)
 /* files: how many descriptors this process may have open. */
 int tree_init(struct tree *tree, struct supervise_ending *ending, uint64_t files,
               struct err *err) must_check;
-int tree_survey(struct tree *tree, struct proc_identity leader, int64_t now_ms) must_check;
+/* The first process, before anything else is looked at. */
+int tree_lead(struct tree *tree, struct proc_identity leader, int64_t now_ms) must_check;
+/* Who is there now is no descendant: before the first process has children, or while all of them will be
+ * told by tree_adopt_only_child(). Without it each of them would have to be read. */
+int tree_survey(struct tree *tree, int64_t now_ms) must_check;
+/* The one child of a process that is not a member yet, by the kernel's list of its children: a pass over
+ * /proc costs more with every process of the host. NULL: none, several, or the kernel has no such list;
+ * tree_look() and tree_only_child() know what there is. */
+struct member *tree_adopt_only_child(struct tree *tree, pid_t parent, int64_t now_ms);
 int tree_look(struct tree *tree, int64_t now_ms) must_check; /* -errno: /proc cannot be listed */
 void tree_read(struct tree *tree, int64_t now_ms, struct tree_sums *ret_sums);
 /* Forget who is foreign: the next pass reads everybody again. */

@@ -6,13 +6,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "file.h"
 #include "memory.h"
 #include "process.h"
 #include "text.h"
-
-enum { ENTRIES_BYTES = 32768 };
 
 /* The /proc that is mounted must be the one of our own pid namespace, or every number in it would
  * name another process (T20). */
@@ -56,11 +55,11 @@ int tree_init(struct tree *tree, struct supervise_ending *ending, uint64_t files
     tree->children_file = fd_adopt(os_openat(fd_num(&tree->proc_dir), path, O_RDONLY, 0));
     tree->memory_file = fd_adopt(os_openat(fd_num(&tree->proc_dir), "meminfo", O_RDONLY, 0));
     /* Most of this is never touched, and so never becomes memory. */
-    tree->members = memory_new(MEMBER_COUNT * sizeof *tree->members);
-    tree->known = memory_new(KNOWN_COUNT * sizeof *tree->known);
-    tree->next = memory_new(KNOWN_COUNT * sizeof *tree->next);
-    tree->arrivals = memory_new(ARRIVAL_COUNT * sizeof *tree->arrivals);
-    tree->entries = memory_new(ENTRIES_BYTES);
+    tree->room = memory_new(sizeof *tree->room);
+    tree->members = tree->room->members;
+    tree->known = tree->room->lists[0];
+    tree->next = tree->room->lists[1];
+    tree->arrivals = tree->room->arrivals;
     return 0;
 }
 
@@ -75,15 +74,11 @@ void tree_done(struct tree *tree)
     fd_close(&tree->proc_dir);
     fd_close(&tree->children_file);
     fd_close(&tree->memory_file);
-    memory_free(tree->members);
-    memory_free(tree->known);
-    memory_free(tree->next);
-    memory_free(tree->arrivals);
-    memory_free(tree->entries);
+    memory_free(tree->room);
     *tree = (struct tree){0};
 }
 
-static const struct known *find(const struct known *list, size_t count, pid_t pid)
+static struct known *find(struct known *list, size_t count, pid_t pid)
 {
     size_t low = 0;
     size_t high = count;
@@ -216,12 +211,13 @@ static int list(struct tree *tree, int64_t now_ms)
     }
     size_t at = 0;
     for (;;) {
-        ssize_t got = os_getdents(fd_num(&tree->proc_dir), tree->entries, ENTRIES_BYTES);
+        char *entries = tree->room->entries;
+        ssize_t got = os_getdents(fd_num(&tree->proc_dir), entries, sizeof tree->room->entries);
         if (got <= 0) {
             return (int)got;
         }
         for (ssize_t offset = 0; offset < got;) {
-            const struct dirent64 *entry = (const void *)(tree->entries + offset);
+            const struct dirent64 *entry = (const void *)(entries + offset);
             offset += entry->d_reclen;
             if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') {
                 pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
@@ -337,7 +333,7 @@ int tree_look(struct tree *tree, int64_t now_ms)
     return 0;
 }
 
-int tree_survey(struct tree *tree, struct proc_identity leader, int64_t now_ms)
+int tree_lead(struct tree *tree, struct proc_identity leader, int64_t now_ms)
 {
     struct proc_stat stat;
     with_fd file = {0};
@@ -351,10 +347,64 @@ int tree_survey(struct tree *tree, struct proc_identity leader, int64_t now_ms)
     /* Its entry of the list without an inode: the first pass finds it by its start time. */
     tree->known[0] = (struct known){.pid = leader.pid, .slot = 0};
     tree->known_count = 1;
+    return 0;
+}
+
+int tree_survey(struct tree *tree, int64_t now_ms)
+{
     tree->surveying = true;
-    result = tree_look(tree, now_ms);
+    int result = tree_look(tree, now_ms);
     tree->surveying = false;
     return result;
+}
+
+/* Its place in the list of the last pass: without an inode, so the next pass compares the start. */
+static bool know(struct tree *tree, pid_t pid, int slot)
+{
+    size_t at = tree->known_count;
+    struct known *surveyed = find(tree->known, tree->known_count, pid);
+    if (surveyed) {
+        *surveyed = (struct known){.pid = pid, .slot = slot};
+        return true;
+    }
+    if (at == KNOWN_COUNT) {
+        return false;
+    }
+    for (; at > 0 && tree->known[at - 1].pid > pid; at--) {
+        tree->known[at] = tree->known[at - 1];
+    }
+    tree->known[at] = (struct known){.pid = pid, .slot = slot};
+    tree->known_count++;
+    return true;
+}
+
+/* The number alone in a list of the kernel's; 0: there are none, or several. */
+static pid_t only_number(char *list)
+{
+    char *end = list;
+    long number = strtol(list, &end, 10);
+    return end[strspn(end, " \n")] == '\0' ? (pid_t)number : 0;
+}
+
+struct member *tree_adopt_only_child(struct tree *tree, pid_t parent, int64_t now_ms)
+{
+    char path[48];
+    char list[64];
+    struct proc_stat stat;
+    with_fd file = {0};
+    (void)snprintf(path, sizeof path, "%d/task/%d/children", parent, parent);
+    ssize_t length = os_read_small(fd_num(&tree->proc_dir), path, list, sizeof list);
+    pid_t pid = length > 0 ? only_number(list) : 0;
+    if (pid <= 0 || tree->files_left == 0 || tree_read_stat(tree, pid, &stat, &file) < 0 ||
+        stat.parent != parent) {
+        return NULL;
+    }
+    struct member *member = member_new(tree, &stat, &file, now_ms);
+    if (!member || !know(tree, pid, (int)(member - tree->members))) {
+        return NULL;
+    }
+    tree->files_left--;
+    return member;
 }
 
 void tree_read(struct tree *tree, int64_t now_ms, struct tree_sums *ret_sums)

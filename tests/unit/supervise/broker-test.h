@@ -67,7 +67,8 @@ static unused pid_t broker_adopt_child(struct broker *broker)
     struct proc_stat stat;
     with_fd file = fd_adopt(os_proc_stat_open(pid));
     assert_int_equal(os_proc_stat_read(fd_num(&file), &stat), 0);
-    assert_int_equal(tree_survey(&broker->tree, (struct proc_identity){pid, stat.start_ticks}, 0),
-                     0);
+    struct proc_identity leader = {pid, stat.start_ticks};
+    assert_int_equal(tree_lead(&broker->tree, leader, 0), 0);
+    assert_int_equal(tree_survey(&broker->tree, 0), 0);
     return pid;
 }

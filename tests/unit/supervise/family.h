@@ -104,7 +104,8 @@ static unused struct tree family_tree(pid_t leader, struct supervise_ending *end
     with_fd file = fd_adopt(os_proc_stat_open(leader));
     assert_int_equal(os_proc_stat_read(fd_num(&file), &stat), 0);
     struct proc_identity identity = {leader, stat.start_ticks};
-    assert_int_equal(tree_survey(&tree, identity, 0), 0);
+    assert_int_equal(tree_lead(&tree, identity, 0), 0);
+    assert_int_equal(tree_survey(&tree, 0), 0);
     return tree;
 }
 

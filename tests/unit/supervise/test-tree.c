@@ -67,6 +67,46 @@ static void descendants_are_found_by_their_parents(void **state)
     family_end();
 }
 
+/* They were there at the survey already, so no pass would look at them. */
+static void an_only_child_is_adopted_by_the_kernels_list(void **state)
+{
+    pid_t leader = family_child(wait_to_grow);
+    (void)family_hear();
+    kill(leader, SIGUSR1);
+    pid_t heard[2] = {family_hear(), family_hear()};
+    struct tree tree = family_tree(leader, ending, false);
+    const struct member *first = tree_adopt_only_child(&tree, leader, 1);
+    assert_non_null(first);
+    const struct member *second = tree_adopt_only_child(&tree, first->pid, 1);
+    assert_non_null(second);
+    assert_true((first->pid == heard[0] && second->pid == heard[1]) ||
+                (first->pid == heard[1] && second->pid == heard[0]));
+    assert_null(tree_adopt_only_child(&tree, second->pid, 1)); /* it has none */
+    assert_int_equal(tree_look(&tree, 2), 0);
+    assert_int_equal(tree.found, 0);
+    assert_int_equal(tree_count_alive(&tree), 3);
+    tree_done(&tree);
+    family_end();
+}
+
+static void have_two_children(void)
+{
+    family_have_child();
+    family_have_child();
+}
+
+static void none_of_two_children_is_the_only_one(void **state)
+{
+    pid_t leader = family_child(have_two_children);
+    (void)family_hear();
+    (void)family_hear();
+    struct tree tree = family_tree(leader, ending, false);
+    assert_null(tree_adopt_only_child(&tree, leader, 1));
+    assert_int_equal(tree_count_alive(&tree), 1);
+    tree_done(&tree);
+    family_end();
+}
+
 /* T1: who loses its parent is ours by being the child of this process (subreaper). */
 static void an_orphan_stays_a_member(void **state)
 {
@@ -203,10 +243,15 @@ static int end_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(the_leader_is_the_first_member), CASE(descendants_are_found_by_their_parents),
-        CASE(an_orphan_stays_a_member),       CASE(a_zombie_is_a_task_and_not_alive),
-        CASE(forgetting_changes_nothing),     CASE(strangers_are_claimed_by_evidence),
+        CASE(the_leader_is_the_first_member),
+        CASE(descendants_are_found_by_their_parents),
+        CASE(an_orphan_stays_a_member),
+        CASE(a_zombie_is_a_task_and_not_alive),
+        CASE(forgetting_changes_nothing),
+        CASE(strangers_are_claimed_by_evidence),
         CASE(a_foreign_proc_is_refused),
+        CASE(an_only_child_is_adopted_by_the_kernels_list),
+        CASE(none_of_two_children_is_the_only_one),
     };
     return cmocka_run_group_tests_name("supervise/tree", tests, NULL, NULL);
 }
