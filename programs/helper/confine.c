@@ -255,6 +255,19 @@ int confine_filter(struct launcher *launcher)
     return result;
 }
 
+int confine_limit_user_namespaces(struct launcher *launcher)
+{
+    static const char path[] = "/proc/sys/user/max_user_namespaces";
+    char text[16];
+    with_fd file = fd_adopt(os_openat(AT_FDCWD, path, O_WRONLY, 0));
+    int result = fd_is_open(&file) ? os_write_all(fd_num(&file), "0", 1) : fd_error(&file);
+    if (result == 0) {
+        ssize_t length = os_read_small(AT_FDCWD, path, text, sizeof text);
+        result = length < 0 ? (int)length : strcmp(text, "0\n") == 0 ? 0 : -EPERM;
+    }
+    return result < 0 ? launcher_fail(launcher, result, NULL, path) : 0;
+}
+
 /* Tried as the payload would try it, after everything that may forbid it: in a namespace of its own
  * it would have all capabilities again. Should it be had, this process is not used any further. */
 int confine_no_user_namespace(struct launcher *launcher)

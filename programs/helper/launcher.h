@@ -1,11 +1,13 @@
 /* launcher.h
  *
- * The first process of a sandbox: a duty of the helper program (helper.h). What it says and is told stands in launch-message.h.
+ * The first process of a sandbox: a duty of the helper program (helper.h), in parts. What it says and is
+ * told stands in launch-message.h.
  *
  *   launcher.c   the steps in their order, the words to the controller
  *   place.c      a path, opened without following a link
  *   mounts.c     the private file system, and what the plan covers, pins and closes
- *   mountinfo.c  the mounts that there are: none may stay writable that the plan does not name
+ *   devices.c    a /dev of its own
+ *   mountinfo.c  the mounts that there are: those of memory and of the kernel are closed, named or not
  *   confine.c    descriptors, capabilities, Landlock, the system call filter
  *   offer.c      the socket at which programs of the payload ask about their run
  *   reaper.c     the payload's start, and what the first process of a PID namespace has to do
@@ -34,6 +36,7 @@ struct launcher {
     struct fd tmp;
     struct fd var_tmp; /* a tree of its own: what is closed in one must not be open in the other */
     struct fd shm;
+    struct fd dev;
     struct fd empty_folder; /* what covers a folder, and anything else */
     struct fd empty_file;
 
@@ -67,7 +70,7 @@ int place_open(const char *path, int flags) must_check;
 int place_is_same(int a, int b) must_check; /* 1, 0 or -errno */
 
 /* mounts.c, in the order of the steps */
-int mounts_make_own(struct launcher *launcher) must_check;
+int mounts_cut_off(struct launcher *launcher) must_check;
 int mounts_make_private(struct launcher *launcher) must_check;
 int mounts_keep(struct launcher *launcher) must_check;
 int mounts_place_private(struct launcher *launcher) must_check;
@@ -76,16 +79,22 @@ int mounts_close_kernel(struct launcher *launcher) must_check;
 int mounts_detach_private(struct launcher *launcher) must_check;
 /* What lies there is out of reach; a path that is not there is passed over. Before the detachment. */
 int mounts_cover(struct launcher *launcher, const char *path) must_check;
+/* A place beneath a private folder stays what it is: bound there before the folder covers it. */
+int mounts_keep_place(struct launcher *launcher, const char *path) must_check;
+int mounts_must_be_read_only(int fd) must_check; /* fd lies in the mount; -EPERM: it is not */
+
+/* devices.c */
+int devices_make(struct launcher *launcher) must_check;  /* before the private folders are placed */
+bool devices_is_own(const char *path);                   /* one device, which may be written */
+int devices_close(struct launcher *launcher) must_check; /* after it: terminals, then read-only */
 
 /* mountinfo.c */
 
 /* What is mounted at a place or beneath it is read-only, one mount after the other. */
 int mountinfo_close(struct launcher *launcher, const char *path) must_check;
 /* No file system of memory but the private one stays writable, nor one of the kernel; a second mount
- * of /proc is covered, */
+ * of /proc is covered. That nothing else can be written is what the controller looks at. */
 int mountinfo_close_others(struct launcher *launcher) must_check;
-/* and nothing at all but that, what the plan opens, and /proc. */
-int mountinfo_check(struct launcher *launcher) must_check;
 
 /* confine.c */
 int confine_open_payload(struct launcher *launcher) must_check;
@@ -95,6 +104,9 @@ int confine_limits(struct launcher *launcher) must_check;
 int confine_capabilities(struct launcher *launcher) must_check;
 int confine_landlock(struct launcher *launcher) must_check;
 int confine_filter(struct launcher *launcher) must_check;
+/* The kernel's limit for this user namespace: none may be made in it. Only who has CAP_SYS_RESOURCE in it
+ * could lift that. While /proc/sys can be written. */
+int confine_limit_user_namespaces(struct launcher *launcher) must_check;
 int confine_no_user_namespace(struct launcher *launcher) must_check;
 
 /* offer.c: made while nobody else is there to use the place, and sent away at once. */

@@ -125,7 +125,7 @@ static int others_visit(struct launcher *launcher, const struct mountinfo *line,
     bool of_memory = is_one_of(line->type, memory, countof(memory));
     bool is_proc = strcmp(line->type, "proc") == 0;
     if ((is_proc && path_is_beneath(line->path, "/proc")) || (!is_proc && line->read_only) ||
-        (!of_kernel && (!of_memory || is_opened(launcher, line)))) {
+        (!of_kernel && (!of_memory || is_opened(launcher, line))) || devices_is_own(line->path)) {
         return 0;
     }
     with_fd found = reach(line);
@@ -139,30 +139,4 @@ static int others_visit(struct launcher *launcher, const struct mountinfo *line,
 int mountinfo_close_others(struct launcher *launcher)
 {
     return each_mount(launcher, others_visit, NULL);
-}
-
-static int check_visit(struct launcher *launcher, const struct mountinfo *line,
-                       const char *argument)
-{
-    static char name[200]; /* the line's own text is overwritten by the next */
-    /* A file of the own /proc is its process's, and what else is in it was closed by name; what a
-     * terminal holds is no memory that stays. */
-    if (line->read_only ||
-        (strcmp(line->type, "proc") == 0 && path_is_beneath(line->path, "/proc")) ||
-        strcmp(line->type, "devpts") == 0 || is_opened(launcher, line)) {
-        return 0;
-    }
-    with_fd found = reach(line);
-    if (!fd_is_open(&found)) {
-        return fd_error(&found) == -ENOENT ? 0 : fd_error(&found);
-    }
-    size_t length = strnlen(line->path, sizeof name - 1);
-    memcpy(name, line->path, length);
-    name[length] = '\0';
-    return launcher_fail(launcher, -EPERM, "leave nothing else writable", name);
-}
-
-int mountinfo_check(struct launcher *launcher)
-{
-    return each_mount(launcher, check_visit, NULL);
 }

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -8,10 +7,10 @@
 #include "file.h"
 #include "launcher.h"
 
-int mounts_make_own(struct launcher *launcher)
+/* bubblewrap's own still take what is mounted outside. */
+int mounts_cut_off(struct launcher *launcher)
 {
-    int result = os_unshare(CLONE_NEWNS);
-    return result < 0 ? result : os_mounts_private();
+    return os_mounts_private();
 }
 
 /* --- the private file system -------------------------------------------------------------------- */
@@ -39,7 +38,8 @@ static const struct fd *private_place(const struct launcher *launcher, const cha
         const struct fd *folder;
     } places[] = {{"/tmp/", &launcher->tmp},
                   {"/var/tmp/", &launcher->var_tmp},
-                  {"/dev/shm/", &launcher->shm}};
+                  {"/dev/shm/", &launcher->shm},
+                  {"/dev/", &launcher->dev}};
     for (size_t i = 0; i < countof(places); i++) {
         size_t length = strlen(places[i].path);
         if (strncmp(path, places[i].path, length) == 0 && path[length] != '\0') {
@@ -108,10 +108,11 @@ static int make_private_folders(struct launcher *launcher)
     launcher->tmp = make_folder(root, "tmp", 01777);
     launcher->var_tmp = make_folder(root, "var-tmp", 01777);
     launcher->shm = make_folder(root, "shm", 01777);
+    launcher->dev = make_folder(root, "dev", 0755);
     launcher->empty_folder = make_folder(root, "empty", 0555);
     launcher->empty_file = make_file(root, "void", 0);
-    const struct fd *made[] = {&launcher->tmp, &launcher->var_tmp, &launcher->shm,
-                               &launcher->empty_folder, &launcher->empty_file};
+    const struct fd *made[] = {&launcher->tmp, &launcher->var_tmp,      &launcher->shm,
+                               &launcher->dev, &launcher->empty_folder, &launcher->empty_file};
     for (size_t i = 0; i < countof(made); i++) {
         if (!fd_is_open(made[i])) {
             return fd_error(made[i]);
@@ -195,6 +196,7 @@ int mounts_detach_private(struct launcher *launcher)
     fd_close(&launcher->tmp);
     fd_close(&launcher->var_tmp);
     fd_close(&launcher->shm);
+    fd_close(&launcher->dev);
     fd_close(&launcher->empty_folder);
     fd_close(&launcher->empty_file);
     return result;
@@ -232,7 +234,7 @@ static struct fd bind_on(int source_fd, int on_fd, const char *path)
     return found;
 }
 
-static int must_be_read_only(int fd)
+int mounts_must_be_read_only(int fd)
 {
     struct statfs facts;
     int result = os_fstatfs(fd, &facts);
@@ -253,7 +255,7 @@ static int pin(struct launcher *launcher, const char *path, bool closed)
     if (result == -ENOSYS) {
         result = mountinfo_close(launcher, path);
     }
-    return result < 0 ? result : must_be_read_only(fd_num(&pinned));
+    return result < 0 ? result : mounts_must_be_read_only(fd_num(&pinned));
 }
 
 /* The link itself, at the end of a path without any other. */
@@ -302,7 +304,7 @@ static int mask(const struct launcher *launcher, bool is_link, const char *path)
         return fd_error(&covered);
     }
     result = os_mount_read_only(fd_num(&covered));
-    return result < 0 ? result : must_be_read_only(fd_num(&covered));
+    return result < 0 ? result : mounts_must_be_read_only(fd_num(&covered));
 }
 
 int mounts_cover(struct launcher *launcher, const char *path)
@@ -312,7 +314,7 @@ int mounts_cover(struct launcher *launcher, const char *path)
 
 /* --- the items of the plan ---------------------------------------------------------------------- */
 
-static int keep_item(struct launcher *launcher, const struct launch_item *item, const char *path)
+int mounts_keep_place(struct launcher *launcher, const char *path)
 {
     with_fd source = fd_adopt(place_open(path, 0));
     struct stat facts;
@@ -336,6 +338,11 @@ static int keep_item(struct launcher *launcher, const struct launch_item *item, 
     same =
         fd_is_open(&placed) ? place_is_same(fd_num(&source), fd_num(&placed)) : fd_error(&placed);
     return same < 0 ? same : same ? 0 : -EXDEV;
+}
+
+static int keep_item(struct launcher *launcher, const struct launch_item *item, const char *path)
+{
+    return mounts_keep_place(launcher, path);
 }
 
 static int expect_item(struct launcher *launcher, const struct launch_item *item, const char *path)
@@ -413,6 +420,7 @@ int mounts_place_private(struct launcher *launcher)
     } places[] = {
         {"/tmp", &launcher->tmp, false},
         {"/var/tmp", &launcher->var_tmp, true}, /* missing, or a link: nothing to write to there */
+        {"/dev", &launcher->dev, false},
         {"/dev/shm", &launcher->shm, false},
     };
     for (size_t i = 0; i < countof(places); i++) {

@@ -61,8 +61,8 @@ enum {
 /* What is done in the sandbox, in the order of the list. A path is physical: no component of it is
  * followed when it is a link. Everything but LAUNCH_MASK fails when the path is not there. */
 enum launch_kind {
-    /* A file or folder beneath /tmp, /var/tmp or /dev/shm that stays visible there: bound into the
-     * private tree at the same place, before that covers the host's. */
+    /* A file or folder beneath /tmp, /var/tmp, /dev/shm or /dev that stays visible there: bound into
+     * the private tree at the same place, before that covers the host's. */
     LAUNCH_KEEP,
     /* Its identity (device, inode, type) must be the one that the controller held. */
     LAUNCH_EXPECT,

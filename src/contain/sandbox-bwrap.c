@@ -8,11 +8,13 @@
 #include "memory.h"
 
 /* Both rules for the death of berm at once, and a pid namespace: neither alone is enough (R15).
- * The launcher needs two capabilities for a moment, and drops them from the bounding set as well. */
+ * The launcher needs three capabilities for a moment, and drops them from the bounding set as well. It
+ * closes user namespaces itself: --disable-userns makes a second one, in which it would have to copy all
+ * mounts to have a right to them. */
 static const char *const always[] = {
-    "--unshare-user",    "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-    "--die-with-parent", "--as-pid-1",       "--cap-drop",    "ALL",           "--cap-add",
-    "CAP_SYS_ADMIN",     "--cap-add",        "CAP_SETPCAP",
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",    "--die-with-parent",
+    "--as-pid-1",     "--cap-drop",    "ALL",           "--cap-add",        "CAP_SYS_ADMIN",
+    "--cap-add",      "CAP_SETPCAP",   "--cap-add",     "CAP_SYS_RESOURCE",
 };
 
 static const struct {
@@ -21,8 +23,7 @@ static const struct {
 } mount_options[] = {
     [MOUNT_READ_ONLY] = {"--ro-bind", true}, [MOUNT_WRITABLE] = {"--bind", true},
     [MOUNT_EMPTY] = {"--tmpfs", false},      [MOUNT_FOLDER] = {"--dir", false},
-    [MOUNT_DEVICES] = {"--dev", false},      [MOUNT_PROCESSES] = {"--proc", false},
-    [MOUNT_DEVICE] = {"--dev-bind", true},
+    [MOUNT_DEVICES] = {"--dev-bind", true},  [MOUNT_PROCESSES] = {"--proc", false},
 };
 _Static_assert(countof(mount_options) == MOUNT_KIND_COUNT, "every kind of mount has an option");
 

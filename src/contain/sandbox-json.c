@@ -20,9 +20,9 @@ static void because(json_t *object, const char *reason, bool explain)
 static json_t *mounts_to_json(const struct sandbox *sandbox, bool explain)
 {
     static const char *const kinds[] = {
-        [MOUNT_READ_ONLY] = "read-only", [MOUNT_WRITABLE] = "writable", [MOUNT_EMPTY] = "hidden",
-        [MOUNT_FOLDER] = "folder",       [MOUNT_DEVICE] = "device",     [MOUNT_DEVICES] = "devices",
-        [MOUNT_PROCESSES] = "processes"};
+        [MOUNT_READ_ONLY] = "read-only", [MOUNT_WRITABLE] = "writable",
+        [MOUNT_EMPTY] = "hidden",        [MOUNT_FOLDER] = "folder",
+        [MOUNT_DEVICES] = "devices",     [MOUNT_PROCESSES] = "processes"};
     json_t *list = json_array();
     for (size_t i = 0; i < sandbox->mount_count; i++) {
         const struct sandbox_mount *entry = &sandbox->mounts[i];

@@ -390,7 +390,7 @@ static void plan_gpu(const struct sandbox_request *request, struct sandbox *sand
         return;
     }
     for (size_t i = 0; i < sandbox->gpu.count; i++) {
-        sandbox_add_mount(sandbox, MOUNT_DEVICE, sandbox->gpu.strings[i], "--gpu");
+        sandbox_add_rule(sandbox, LAUNCH_KEEP, sandbox->gpu.strings[i], NULL, "--gpu");
     }
     if (sandbox->gpu.count == 0) {
         sandbox_refuse(checks, CHECK_SANDBOX, memory_copy_string("--gpu: there is no GPU here"),

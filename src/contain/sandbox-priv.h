@@ -46,9 +46,8 @@ enum mount_kind {
     MOUNT_WRITABLE,
     MOUNT_EMPTY, /* an empty file system of memory; the launcher makes it read-only */
     MOUNT_FOLDER,
-    MOUNT_DEVICES,
+    MOUNT_DEVICES, /* the host's; the launcher makes another of it */
     MOUNT_PROCESSES,
-    MOUNT_DEVICE, /* of the host, at the same place */
     MOUNT_KIND_COUNT
 };
 struct sandbox_mount {

@@ -97,22 +97,24 @@ static int check_pid_inside(const char *text, const char *wanted, struct err *er
 }
 
 /* Whoever runs berm may be filtered already: there must be one more. Linux before 5.9 does not count. */
-static int check_filters(const char *text, struct err *err)
+static int check_filters(const char *text, int64_t ours, struct err *err)
 {
-    with_buf own = buf_new(STATUS_MAX);
-    int result = host_text_read(AT_FDCWD, "/proc/self/status", &own);
-    if (result < 0) {
-        return err_sys(err, result, "cannot read what filters berm itself");
-    }
-    int64_t ours = proc_number(buf_string(&own), "Seccomp_filters");
     return proc_number(text, "Seccomp_filters") >= ours + (ours >= 0)
                ? 0
                : sandbox_not_as_planned(err, "no system call filter is loaded",
                                         "none but berm's own");
 }
 
+static int count_own_filters(int64_t *ret_count, struct err *err)
+{
+    with_buf own = buf_new(STATUS_MAX);
+    int result = host_text_read(AT_FDCWD, "/proc/self/status", &own);
+    *ret_count = proc_number(buf_string(&own), "Seccomp_filters");
+    return result < 0 ? err_sys(err, result, "cannot read what filters berm itself") : 0;
+}
+
 static int check_status(const struct sandbox *sandbox, int proc_fd, const char *inside,
-                        struct err *err)
+                        int64_t own_filters, struct err *err)
 {
     with_buf status = buf_new(STATUS_MAX);
     if (read_text(proc_fd, "status", &status, err) < 0) {
@@ -127,7 +129,7 @@ static int check_status(const struct sandbox *sandbox, int proc_fd, const char *
                                           value[0] ? value : "no such line");
         }
     }
-    return check_ids(sandbox, text, err) < 0 || check_filters(text, err) < 0
+    return check_ids(sandbox, text, err) < 0 || check_filters(text, own_filters, err) < 0
                ? -1
                : check_pid_inside(text, inside, err);
 }
@@ -227,14 +229,14 @@ static int check_private(struct sandbox *sandbox, int proc_fd, dev_t *ret_device
 
 /* Of the launcher, who it is and what it may do; of what becomes the payload, everything. */
 static int check_process(struct sandbox *sandbox, struct proc_identity who, bool is_payload,
-                         struct err *err)
+                         int64_t own_filters, struct err *err)
 {
     dev_t private_device = 0;
     with_fd proc = fd_adopt(os_proc_open(who));
     if (!fd_is_open(&proc)) {
         return err_sys(err, fd_error(&proc), "cannot look at the sandbox");
     }
-    if (check_status(sandbox, fd_num(&proc), is_payload ? "2" : "1", err) < 0) {
+    if (check_status(sandbox, fd_num(&proc), is_payload ? "2" : "1", own_filters, err) < 0) {
         return -1;
     }
     bool as_planned =
@@ -247,8 +249,10 @@ static int check_process(struct sandbox *sandbox, struct proc_identity who, bool
 int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
                    struct proc_identity payload, const struct launch_word *word, struct err *err)
 {
-    if (check_process(sandbox, launcher, false, err) < 0 ||
-        check_process(sandbox, payload, true, err) < 0) {
+    int64_t own_filters = 0;
+    if (count_own_filters(&own_filters, err) < 0 ||
+        check_process(sandbox, launcher, false, own_filters, err) < 0 ||
+        check_process(sandbox, payload, true, own_filters, err) < 0) {
         return -1;
     }
     sandbox->landlock_abi = word->value;

@@ -66,6 +66,13 @@ int os_mount_memory(int on_fd, const char *options)
     return mount_call("berm", target.text, "tmpfs", MS_NOSUID | MS_NODEV, options);
 }
 
+int os_mount_terminals(int on_fd)
+{
+    struct link_path target = link_of(on_fd);
+    return mount_call("devpts", target.text, "devpts", MS_NOSUID | MS_NOEXEC,
+                      "newinstance,ptmxmode=0666,mode=620");
+}
+
 int os_mount_bind(int source_fd, int on_fd)
 {
     struct link_path source = link_of(source_fd);

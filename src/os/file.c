@@ -243,6 +243,11 @@ int os_mkdirat(int dir_fd, const char *name, mode_t mode)
     return (int)OS_CALL(mkdirat, mkdirat(dir_fd, name, mode));
 }
 
+int os_symlinkat(const char *target, int dir_fd, const char *name)
+{
+    return (int)OS_CALL(symlinkat, symlinkat(target, dir_fd, name));
+}
+
 int os_unlinkat(int dir_fd, const char *name, int flags)
 {
     return (int)OS_CALL(unlinkat, unlinkat(dir_fd, name, flags));

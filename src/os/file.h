@@ -67,6 +67,7 @@ ssize_t os_getdents(int fd, void *entries, size_t size) must_check; /* struct di
 off_t os_lseek(int fd, off_t offset, int whence) must_check;
 
 int os_mkdirat(int dir_fd, const char *name, mode_t mode) must_check;
+int os_symlinkat(const char *target, int dir_fd, const char *name) must_check;
 int os_unlinkat(int dir_fd, const char *name, int flags) must_check;
 /* flags: RENAME_NOREPLACE, RENAME_EXCHANGE or 0 */
 int os_renameat(int old_dir, const char *old_name, int new_dir, const char *new_name,

@@ -599,10 +599,11 @@ FALSE = {  # the last word of its name: what berm must say of it
     "refuses": "mounting is closed",
     "nospace": "user namespaces are closed",
     "dies": "", "silent": "", "lies": "",
+    "opens": "a mount can be written (/var/lib)",
 }
 
 
-@attack("false-bubblewrap", "R13 R14", "a bubblewrap that fails, dies or lies", "-",
+@attack("false-bubblewrap", "R13 R14", "a bubblewrap that fails, dies, lies or opens more", "-",
         "refused, with the reason; nothing is run")
 @staged
 def _(t, scene):

@@ -117,6 +117,19 @@ def _(t):
         t.equal((done.status, done.out), (0, b"tmpfs\n"), f"{made}: {done}")
 
 
+@case("I10 what has the name of a device on the host, and is another, is no device of a sandbox")
+def _(t):
+    if not ROOT:
+        t.skip("only root may mount everywhere; root runs it as well")
+    t.dir.chmod(0o755)
+    for other in ("/etc/hostname", "/dev/kmsg"):
+        done = t.run("unshare", "--mount", "--propagation", "private", "sh", "-euc",
+                     'mount --bind "$1" /dev/zero; shift; exec "$@"', "sh", other,
+                     berm_path(), *BOX, "--", "/bin/true")
+        t.equal(done.status, 121, str(done))
+        t.contains(done.err.decode(), "make a /dev: /dev/zero")
+
+
 @case("D1 D2 R20 R21 bytes and files have a quota: ENOSPC for the payload, a limit with its name for you")
 def _(t):
     for option, text, limit in (

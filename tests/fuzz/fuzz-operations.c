@@ -39,9 +39,9 @@ static const char *word(const struct buf *words, size_t *at)
 static void compare_arguments(const struct sandbox *sandbox)
 {
     static const char *const options[] = {
-        [MOUNT_READ_ONLY] = "--ro-bind", [MOUNT_WRITABLE] = "--bind", [MOUNT_EMPTY] = "--tmpfs",
-        [MOUNT_FOLDER] = "--dir",        [MOUNT_DEVICES] = "--dev",   [MOUNT_PROCESSES] = "--proc",
-        [MOUNT_DEVICE] = "--dev-bind"};
+        [MOUNT_READ_ONLY] = "--ro-bind", [MOUNT_WRITABLE] = "--bind",
+        [MOUNT_EMPTY] = "--tmpfs",       [MOUNT_FOLDER] = "--dir",
+        [MOUNT_DEVICES] = "--dev-bind",  [MOUNT_PROCESSES] = "--proc"};
     with_buf words = buf_new(1 << 20);
     sandbox_render_arguments(sandbox, &words);
     BUG_IF(!buf_fits(&words));
@@ -53,7 +53,7 @@ static void compare_arguments(const struct sandbox *sandbox)
         BUG_IF(strcmp(word(&words, &at), options[one->kind]) != 0);
         BUG_IF(strcmp(word(&words, &at), one->path) != 0);
         bool twice = one->kind == MOUNT_READ_ONLY || one->kind == MOUNT_WRITABLE ||
-                     one->kind == MOUNT_DEVICE;
+                     one->kind == MOUNT_DEVICES;
         BUG_IF(twice && strcmp(word(&words, &at), one->path) != 0);
     }
     BUG_IF(at != buf_length(&words));

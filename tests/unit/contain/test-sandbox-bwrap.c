@@ -20,7 +20,7 @@ static void every_sandbox_has_its_walls(void **state)
     struct trial trial = {0};
     trial_plan(&trial, *state);
     with_string words = arguments_of(trial.sandbox);
-    static const char *const wanted[] = {"--unshare-user --disable-userns",
+    static const char *const wanted[] = {"--unshare-user",
                                          "--unshare-pid",
                                          "--unshare-ipc",
                                          "--unshare-uts",
@@ -30,7 +30,7 @@ static void every_sandbox_has_its_walls(void **state)
                                          "--cap-drop ALL",
                                          "--ro-bind / / --tmpfs /run",
                                          "--proc /proc",
-                                         "--dev /dev"};
+                                         "--dev-bind /dev /dev"};
     for (size_t i = 0; i < countof(wanted); i++) {
         if (!strstr(words, wanted[i])) {
             fail_msg("'%s' is missing in: %s", wanted[i], words);
