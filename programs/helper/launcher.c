@@ -141,6 +141,7 @@ static const struct {
     {mounts_do_items, "close what the plan closes"},
     {mounts_close_kernel, "close what the kernel shows"},
     {mountinfo_close_others, "close other file systems of memory and of the kernel"},
+    {mounts_limit_files, "limit the number of private files"},
     {mounts_detach_private, "take the private file system's first mount away"},
     {confine_open_payload, "open the payload's file"},
     {confine_enter_cwd, "enter the working folder"},

@@ -76,6 +76,7 @@ int mounts_keep(struct launcher *launcher) must_check;
 int mounts_place_private(struct launcher *launcher) must_check;
 int mounts_do_items(struct launcher *launcher) must_check;
 int mounts_close_kernel(struct launcher *launcher) must_check;
+int mounts_limit_files(struct launcher *launcher) must_check;
 int mounts_detach_private(struct launcher *launcher) must_check;
 /* What lies there is out of reach; a path that is not there is passed over. Before the detachment. */
 int mounts_cover(struct launcher *launcher, const char *path) must_check;

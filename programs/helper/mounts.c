@@ -129,7 +129,7 @@ static int make_private_folders(struct launcher *launcher)
 }
 
 /* What was asked for is not what is: ask the kernel. */
-static int check_quota(const struct launch_plan *plan, int root_fd)
+static int check_bytes(const struct launch_plan *plan, int root_fd)
 {
     enum { TMPFS_TYPE = 0x01021994 };
     struct statfs facts;
@@ -138,10 +138,31 @@ static int check_quota(const struct launch_plan *plan, int root_fd)
         return result;
     }
     uint64_t block = (uint64_t)facts.f_bsize;
-    bool holds = facts.f_type == TMPFS_TYPE && (uint64_t)facts.f_files == plan->private_inodes &&
+    bool holds = facts.f_type == TMPFS_TYPE &&
                  (uint64_t)facts.f_blocks == (plan->private_bytes + block - 1) / block;
     return holds ? 0 : -ERANGE;
 }
+
+/* What the launcher made itself is nothing that the payload used: its quota begins behind it. */
+int mounts_limit_files(struct launcher *launcher)
+{
+    uint64_t wanted = launcher->plan->private_inodes;
+    int root = fd_num(&launcher->private_root);
+    char options[40];
+    struct statfs facts;
+    int result = os_fstatfs(root, &facts);
+    if (result < 0) {
+        return result;
+    }
+    const char *end = options + sizeof options - 1;
+    char *at = launcher_add_text(options, end, "nr_inodes=");
+    (void)launcher_add_number(at, end, facts.f_files - facts.f_ffree + wanted);
+    result = os_mount_change_memory(root, options);
+    result = result < 0 ? result : os_fstatfs(root, &facts);
+    return result < 0 ? result : (uint64_t)facts.f_ffree == wanted ? 0 : -ERANGE;
+}
+
+enum { OWN_INODES_MAX = 65536 }; /* until the payload's are limited */
 
 int mounts_make_private(struct launcher *launcher)
 {
@@ -160,7 +181,7 @@ int mounts_make_private(struct launcher *launcher)
     char *at = launcher_add_text(options, end, "mode=0700,size=");
     at = launcher_add_number(at, end, plan->private_bytes);
     at = launcher_add_text(at, end, ",nr_inodes=");
-    (void)launcher_add_number(at, end, plan->private_inodes);
+    (void)launcher_add_number(at, end, OWN_INODES_MAX);
     int result = os_mount_memory(fd_num(&place), options);
     if (result < 0) {
         return result;
@@ -176,7 +197,7 @@ int mounts_make_private(struct launcher *launcher)
         return result < 0 ? result : -EXDEV; /* the path led elsewhere the second time */
     }
     launcher->private_device = facts.st_dev;
-    result = check_quota(plan, fd_num(&launcher->private_root));
+    result = check_bytes(plan, fd_num(&launcher->private_root));
     if (result < 0) {
         return launcher_fail(launcher, result, "limit the private file system", path);
     }

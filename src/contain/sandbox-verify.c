@@ -188,7 +188,7 @@ static bool has_quota(const struct sandbox *sandbox, const struct statfs *facts)
     int64_t bytes = (int64_t)facts->f_blocks * facts->f_bsize;
     return facts->f_type == TMPFS_MAGIC && bytes >= sandbox->private_bytes &&
            bytes < sandbox->private_bytes + os_page_bytes() &&
-           (int64_t)facts->f_files == sandbox->private_inodes;
+           (int64_t)facts->f_ffree == sandbox->private_inodes; /* nobody has used any yet */
 }
 
 /* The private places, by descriptor: one file system of memory of exactly that size. */
@@ -337,11 +337,12 @@ int sandbox_use_read(const struct sandbox *sandbox, struct sandbox_use *ret_use)
     if (result < 0) {
         return result;
     }
+    int64_t used = sandbox->private_inodes - (int64_t)facts.f_ffree;
     *ret_use = (struct sandbox_use){
         .bytes = (int64_t)(facts.f_blocks - facts.f_bfree) * facts.f_bsize,
         .bytes_limit = (int64_t)facts.f_blocks * facts.f_bsize,
-        .inodes = (int64_t)(facts.f_files - facts.f_ffree),
-        .inodes_limit = (int64_t)facts.f_files,
+        .inodes = used > 0 ? used : 0, /* it may remove what was made for it, its home */
+        .inodes_limit = sandbox->private_inodes,
     };
     return 0;
 }

@@ -66,6 +66,12 @@ int os_mount_memory(int on_fd, const char *options)
     return mount_call("berm", target.text, "tmpfs", MS_NOSUID | MS_NODEV, options);
 }
 
+int os_mount_change_memory(int fd, const char *options)
+{
+    struct link_path target = link_of(fd);
+    return mount_call(NULL, target.text, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, options);
+}
+
 int os_mount_terminals(int on_fd)
 {
     struct link_path target = link_of(on_fd);

@@ -29,6 +29,8 @@ int os_unshare(int flags) must_check; /* CLONE_NEW... */
 int os_mounts_private(void) must_check;
 /* A new file system of memory on the folder: nosuid, nodev; options as tmpfs(5) has them. */
 int os_mount_memory(int on_fd, const char *options) must_check;
+/* Other options for the file system of memory that fd is in a mount of; those that are not named stay. */
+int os_mount_change_memory(int fd, const char *options) must_check;
 /* A new file system of terminals on the folder: its own, as everybody's (devpts of the kernel). */
 int os_mount_terminals(int on_fd) must_check;
 /* source_fd, with whatever is mounted beneath it, at the place of on_fd. They may be the same. */

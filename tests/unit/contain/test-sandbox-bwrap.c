@@ -20,17 +20,11 @@ static void every_sandbox_has_its_walls(void **state)
     struct trial trial = {0};
     trial_plan(&trial, *state);
     with_string words = arguments_of(trial.sandbox);
-    static const char *const wanted[] = {"--unshare-user",
-                                         "--unshare-pid",
-                                         "--unshare-ipc",
-                                         "--unshare-uts",
-                                         "--unshare-net",
-                                         "--die-with-parent",
-                                         "--as-pid-1",
-                                         "--cap-drop ALL",
-                                         "--ro-bind / / --tmpfs /run",
-                                         "--proc /proc",
-                                         "--dev-bind /dev /dev"};
+    static const char *const wanted[] = {
+        "--unshare-user", "--unshare-pid",       "--unshare-ipc",
+        "--unshare-uts",  "--unshare-net",       "--die-with-parent",
+        "--as-pid-1",     "--cap-drop ALL",      "--ro-bind / / --tmpfs /run",
+        "--proc /proc",   "--dev-bind /dev /dev"};
     for (size_t i = 0; i < countof(wanted); i++) {
         if (!strstr(words, wanted[i])) {
             fail_msg("'%s' is missing in: %s", wanted[i], words);
