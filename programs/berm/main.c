@@ -15,7 +15,8 @@ static verb_function *const functions[VERB_COUNT] = {
     [VERB_RUN] = verb_run,           [VERB_SHOW] = verb_show,
     [VERB_ENVELOPE] = verb_envelope, [VERB_VALIDATE_REPORT] = verb_validate_report,
     [VERB_CONTEXT] = verb_context,   [VERB_GC] = verb_gc,
-    [VERB_HELP] = verb_help,         [VERB_VERSION] = verb_version,
+    [VERB_RECOVER] = verb_recover,   [VERB_HELP] = verb_help,
+    [VERB_VERSION] = verb_version,
 };
 
 /* D12: a descriptor that is opened later must not become 0, 1 or 2 by accident, or a record would

@@ -337,6 +337,21 @@ static const struct option context_options[] = {
     JSON_FLAG("one object"),
 };
 
+static const struct option recover_options[] = {
+    {
+        .id = OPTION_RUNS,
+        .kind = KIND_FLAG,
+        .name = "--runs",
+        .group = "what",
+        .help = "runs whose berm and watchdog died",
+        .more = "Each run with a watchdog has a manifest in the state folder. What a stale one "
+                "names is ended and removed, if it still is exactly that; the report of the crash "
+                "is written.",
+        .needed = true,
+    },
+    JSON_FLAG("one object"),
+};
+
 static const struct option gc_options[] = {
     {
         .id = OPTION_STATE,
@@ -446,6 +461,21 @@ const struct verb verbs[VERB_COUNT] = {
                 "run; 9: it cannot be proved, or the tier is too low. What is proved and what is "
                 "not stands in berm-context.h, for programs that link libberm-context.",
             OPTIONS(context_options),
+        },
+    [VERB_RECOVER] =
+        {
+            .id = VERB_RECOVER,
+            .name = "recover",
+            .operands = "--runs",
+            .summary = "heal what a crash or a reboot left of runs",
+            .about =
+                "When berm dies, its watchdog ends the run. When both die, or the machine, what is "
+                "left stands in a manifest in the state folder: a control group with its "
+                "processes, directories, a report that says that the run is on its way. berm "
+                "recover --runs ends, removes and writes what the watchdog would have. A process "
+                "or directory that is another one by now is left alone, and so is a run that "
+                "lives. The answer is no when something could not be removed.",
+            OPTIONS(recover_options),
         },
     [VERB_GC] =
         {

@@ -33,7 +33,9 @@ static bool is_removed(int cgroup_fd)
 void leaf_take(struct watchdog *watchdog, const struct watch_leaf *leaf, struct fd *fds)
 {
     watchdog->manifest.leaf = *leaf;
-    watchdog->leaf = fd_take(&fds[WATCH_FD_LEAF]);
+    if ((leaf->flags & WATCH_LEAF_IS_GONE) == 0) {
+        watchdog->leaf = fd_take(&fds[WATCH_FD_LEAF]);
+    }
     watchdog->scope = fd_take(&fds[WATCH_FD_SCOPE]);
     if (leaf->flags & WATCH_LEAF_SCOPE_IS_OURS) {
         watchdog->scope_parent = fd_take(&fds[WATCH_FD_SCOPE_PARENT]);
@@ -147,15 +149,15 @@ void leaf_let_go(struct watchdog *watchdog)
 uint32_t leaf_end(struct watchdog *watchdog)
 {
     const struct watch_leaf *leaf = &watchdog->manifest.leaf;
+    uint32_t left = 0;
     if (!fd_is_open(&watchdog->leaf)) {
         leaf_kill(watchdog);
-        leaf_let_go(watchdog);
-        return 0;
-    }
-    uint32_t left = make_empty(watchdog) ? 0 : WATCH_LEFT_PROCESSES;
-    if (left == 0 && !remove_cgroup(fd_num(&watchdog->scope), leaf->name, &leaf->self)) {
-        left |= WATCH_LEFT_CGROUP;
+    } else if (!make_empty(watchdog)) {
+        left = WATCH_LEFT_PROCESSES;
+    } else if (!remove_cgroup(fd_num(&watchdog->scope), leaf->name, &leaf->self)) {
+        left = WATCH_LEFT_CGROUP;
     }
     leaf_let_go(watchdog);
-    return left == 0 && !remove_scope(watchdog) ? WATCH_LEFT_CGROUP : left;
+    bool removed = left == 0 && (!fd_is_open(&watchdog->scope) || remove_scope(watchdog));
+    return left == 0 && !removed ? WATCH_LEFT_CGROUP : left;
 }

@@ -192,7 +192,9 @@ static int on_arm(struct watchdog *watchdog, const struct watch_packet *packet, 
         return watchdog_fail(watchdog, -EINVAL, "read which leaf it is");
     }
     leaf_take(watchdog, &packet->body.leaf, fds);
-    struct watch_identity leaf = watch_identity_of(fd_num(&watchdog->leaf));
+    bool held = fd_is_open(&watchdog->leaf);
+    struct watch_identity leaf =
+        held ? watch_identity_of(fd_num(&watchdog->leaf)) : packet->body.leaf.self;
     struct watch_identity scope = watch_identity_of(fd_num(&watchdog->scope));
     if (!watch_same(&leaf, &packet->body.leaf.self) ||
         !watch_same(&scope, &packet->body.leaf.scope)) {

@@ -99,6 +99,7 @@ enum {
         1, /* nobody else removes the scope's folder, nor the anchor's leaf */
     WATCH_LEAF_HAS_ANCHOR = 2,
     WATCH_LEAF_HAS_GATE = 4,
+    WATCH_LEAF_IS_GONE = 8, /* only its scope is left, of a run that is adopted */
 };
 
 struct watch_leaf {

@@ -15,7 +15,8 @@
 
 enum {
     ANSWER_MS = 10000,
-    END_MS = 10000, /* for a process that was told to end */
+    END_MS = 10000,  /* for a process that was told to end */
+    LEAVE_MS = 1000, /* from its last word to its end */
     RANDOM_BYTES = 16,
 };
 
@@ -462,7 +463,8 @@ int watchdog_disarm(struct watchdog *watchdog, struct err *err)
     (void)!send_packet(watchdog, 0, NULL); /* the answer says whether it arrived */
     int result = expect(watchdog, WATCH_DISARMED, ANSWER_MS * NS_PER_MS, &word, &failure);
     watchdog->over = true;
-    if (result == 0) {
+    if (result == 0) { /* it leaves, unless systemd has yet to move it to its scope */
+        (void)!os_poll(fd_num(&watchdog->detached.pidfd), POLLIN, LEAVE_MS);
         return 0;
     }
     /* It is lost, or in no state to go on: what it had reported is removed here. */

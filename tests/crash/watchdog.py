@@ -9,134 +9,17 @@ import fcntl
 import json
 import os
 import re
-import select
 import signal
-import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
+from place import CLEAN, DRIVE, KILL_AT, LEFT, OURS, PROVISIONAL, Drive, Leaf, Place, record  # noqa: E402
 from tap import SLOWNESS, case, children, main  # noqa: E402
 
-DRIVE, KILL_AT = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
-LONG = bool(os.environ.get("BERM_TEST_LONG"))
 SYS_READ, SYS_FSTAT, SYS_SENDTO, SYS_NEWFSTATAT = 0, 5, 44, 262
-OURS = {"schema": "berm.run/v1", "run_id": "run001"}
-
-
-def record(**more):
-    return json.dumps(OURS | more, indent=1) + "\n"
-
-
-PROVISIONAL, CLEAN, LEFT = record(says="in progress"), record(says="crash"), record(says="left")
-
-
-class Place:
-    """What one run has: slots, a folder of manifests, one for its directories, a lock."""
-
-    def __init__(self, t):
-        self.t = t
-        for name in ("state", "slots", "made"):
-            (t.dir / name).mkdir(exist_ok=True)
-        (t.dir / "clean").write_text(CLEAN)
-        (t.dir / "left").write_text(LEFT)
-        self.slots = [t.dir / "slots/report.json", t.dir / "slots/record.json"]
-        for slot in self.slots:
-            slot.write_text(PROVISIONAL)
-
-    def options(self, *more, directories=1):
-        return ["--state", self.t.dir / "state", "--report", self.slots[0], "--record", self.slots[1],
-                "--texts", self.t.dir / "clean", self.t.dir / "left", "--lock", self.t.dir / "lock",
-                *["--directory", self.t.dir / "made"] * directories, *more]
-
-    def manifests(self):
-        return os.listdir(self.t.dir / "state")
-
-    def said(self):
-        return {slot.read_text() for slot in self.slots}
-
-    def lock_is_free(self):
-        with open(self.t.dir / "lock", "w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-        return True
-
-    def nothing_left(self, what=""):
-        self.t.wait_until(lambda: not children(), f"{what}: the watchdog ends")
-        self.t.equal((self.manifests(), os.listdir(self.t.dir / "made")), ([], []), what)
-        self.t.true(self.lock_is_free(), f"{what}: the lock is free")
-        self.t.equal(sorted(os.listdir(self.t.dir / "slots")), ["record.json", "report.json"], what)
-
-
-class Drive:
-    """A controller, and what its watchdog said."""
-
-    def __init__(self, t, *options, wait=True, **popen):
-        self.t = t
-        self.child = t.start(DRIVE, *options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **popen)
-        self.first = self.answer() if wait else []
-        if self.first[:1] == ["ready"]:
-            self.watchdog = int(self.first[1])
-            self.pidfd = os.pidfd_open(self.watchdog)
-
-    def answer(self):
-        return self.child.stdout.readline().decode().split()
-
-    def tell(self, *words):
-        self.child.stdin.write(" ".join(map(str, words)).encode() + b"\n")
-        self.child.stdin.flush()
-        return self.answer()
-
-    def kill(self, number=signal.SIGKILL):
-        self.child.send_signal(number)
-        if number == signal.SIGKILL:
-            self.child.wait()
-
-    def leave(self):
-        """It ends of itself, as after a run."""
-        self.child.stdin.close()
-        self.t.equal(self.child.wait(), 0)
-
-    def watchdog_ends(self, deadline_s=20):
-        self.t.true(select.select([self.pidfd], [], [], deadline_s * SLOWNESS)[0], "the watchdog ends")
-        os.close(self.pidfd)
-
-
-class Leaf:
-    """A folder that looks like a scope with a leaf, and a kernel for it: whoever writes 1 to cgroup.kill
-    empties it; then the folder is gone, as after `systemctl stop`."""
-
-    def __init__(self, t, deaf=False):
-        self.scope = t.dir / "scope"
-        self.folder = self.scope / "leaf"
-        self.folder.mkdir(parents=True)
-        self.deaf = deaf
-        (self.folder / "cgroup.events").write_text("populated 1\nfrozen 0\n")
-        (self.scope / "cgroup.events").write_text("populated 1\nfrozen 0\n")
-        (self.folder / "cgroup.kill").touch()
-        self.killed = threading.Event()
-        threading.Thread(target=self.rule, daemon=True).start()
-
-    def rule(self):
-        """The kernel tells nobody that such a file was written: look until it was, or the case is over."""
-        order = self.folder / "cgroup.kill"
-        while order.exists() and order.stat().st_size == 0:
-            time.sleep(0.002)
-        if not order.exists():
-            return
-        if not self.deaf:
-            (self.scope / "cgroup.events").unlink()
-            self.folder.rename(self.scope.parent / "gone")
-            (self.scope.parent / "gone/cgroup.events").write_text("populated 0\n")
-        self.killed.set()
-
-    def options(self):
-        return "--scope", self.scope, "--leaf", "leaf"
 
 
 @case("WD-1 WD-2 a start and an end: identities are reported, manifests are durable, nothing stays")
@@ -149,14 +32,14 @@ def _(t):
     t.equal(sorted(names), sorted(os.listdir(t.dir / "made")))
     t.true(all(re.fullmatch("berm-run001-[0-9a-f]{32}", name) for name in names), names)
     t.equal([(t.dir / "made" / name).stat().st_mode & 0o777 for name in names], [0o700] * 2)
-    manifest = t.dir / "state" / place.manifests()[0]
+    manifest = place.state / place.manifests()[0]
     first = manifest.read_bytes()
     t.equal((manifest.stat().st_mode & 0o777, first[:8]), (0o600, b"bermwd1\0"))
     for name in names:
         t.contains(first, name.encode())
     t.true(not place.lock_is_free(), "the lock is held")
     t.equal(drive.tell("arm"), ["armed"])
-    armed = (t.dir / "state" / place.manifests()[0]).read_bytes()
+    armed = (place.state / place.manifests()[0]).read_bytes()
     t.contains(armed, str(leaf.scope).encode())
     t.contains(armed, CLEAN.encode())
     t.equal(drive.tell("fd"), ["holds"])
@@ -333,9 +216,7 @@ def sweep(t, place, duty=(), too=(), options=(), orders="arm\nlet-go\ndisarm\n",
     number, killed = 0, 0
     while True:
         number += 1
-        for slot in place.slots:
-            slot.unlink(missing_ok=True)
-            slot.write_text(PROVISIONAL)
+        place.renew()
         leaf = prepare() if prepare else []
         done = t.run(KILL_AT, *duty, *too, "--nth", number, out, DRIVE, *place.options(*options, *leaf),
                      stdin=orders.encode())
@@ -387,7 +268,7 @@ def _(t):
         if left:
             unreported.append(number)
             for name in place.manifests():
-                (t.dir / "state" / name).unlink()
+                (place.state / name).unlink()
             for name in os.listdir(t.dir / "made"):
                 (t.dir / "made" / name).rmdir()
         t.true(place.lock_is_free(), "the lock is free")

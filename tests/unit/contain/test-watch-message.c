@@ -7,6 +7,24 @@ static bool is_of(const char *text, const char *run_id)
     return watch_is_of_run(text, strlen(text), run_id);
 }
 
+/* docs/formats/watch-manifest.md says where everything is, and older files lie there. */
+static void the_table_lies_where_its_page_says(void **state)
+{
+    assert_int_equal(offsetof(struct watch_manifest, state), 24);
+    assert_int_equal(offsetof(struct watch_manifest, run_id), 40);
+    assert_int_equal(offsetof(struct watch_manifest, boot_id), 56);
+    assert_int_equal(offsetof(struct watch_manifest, controller), 96);
+    assert_int_equal(offsetof(struct watch_manifest, watchdog), 112);
+    assert_int_equal(offsetof(struct watch_manifest, file), 128);
+    assert_int_equal(offsetof(struct watch_manifest, slots), 4528);
+    assert_int_equal(offsetof(struct watch_manifest, directories), 13328);
+    assert_int_equal(offsetof(struct watch_manifest, lock), 30928);
+    assert_int_equal(offsetof(struct watch_manifest, leaf), 35328);
+    assert_int_equal(offsetof(struct watch_manifest, unit), 40264);
+    assert_int_equal(sizeof(struct watch_manifest), 40520);
+    assert_int_equal(sizeof(struct watch_reports), 32);
+}
+
 /* RS-5: the run decides whose a record is. */
 static void a_record_is_known_by_its_run(void **state)
 {
@@ -105,6 +123,7 @@ static void the_sum_sees_every_byte(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_lies_where_its_page_says),
         cmocka_unit_test(a_record_is_known_by_its_run),
         cmocka_unit_test(the_first_member_of_that_name_decides),
         cmocka_unit_test(a_manifest_with_a_text_that_has_no_end_is_none),
