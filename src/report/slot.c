@@ -259,6 +259,16 @@ const char *slot_path(const struct slot *slot)
     return slot->path;
 }
 
+const struct bfs_dir *slot_parent(const struct slot *slot)
+{
+    return &slot->parent;
+}
+
+const char *slot_name(const struct slot *slot)
+{
+    return slot->name;
+}
+
 const char *slot_kept(const struct slot *slot)
 {
     return slot->kept;

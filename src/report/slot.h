@@ -46,6 +46,10 @@ struct slot *slot_take(const char *path, const char *run_id, struct span provisi
 /* A second publication is possible, without blocks of its own. */
 int slot_publish(struct slot *slot, struct span final, struct err *err) must_check;
 const char *slot_path(const struct slot *slot); /* absolute, physical parent */
+/* Where the watchdog is to write when berm dies: whose record is there is told by the run's id in it, not by
+ * a file's inode (RS-5). Lent by the slot. */
+const struct bfs_dir *slot_parent(const struct slot *slot);
+const char *slot_name(const struct slot *slot);
 const char *slot_kept(const struct slot *slot); /* name of the file that was kept, or NULL */
 void slot_free(struct slot *slot); /* an unpublished slot keeps its provisional record */
 int slot_fallback(const char *run_id, struct span bytes, char *ret_path, size_t path_size,

@@ -9,6 +9,7 @@
 #include "envelope.h"
 #include "run.h"
 #include "slot.h"
+#include "watchdog.h"
 
 /* limits.c: what was asked for, what the host allows, and where each value comes from. */
 struct run_limits {
@@ -48,6 +49,14 @@ void prepare(const struct run_request *request, struct preparation *preparation)
 void preparation_done(struct preparation *preparation);
 #define with_preparation cleanup(preparation_done) struct preparation
 
+/* watch.c: the watchdog of a run in a scope; zero: none. */
+struct run_watch {
+    struct bfs_dir folder; /* of manifests */
+    struct watchdog_request request;
+    struct watchdog *watchdog;
+    struct fd in_payload; /* sealed: what it is to say from the release on */
+};
+
 /* run.c: a run on its way. */
 struct run {
     const struct run_request *request;
@@ -64,10 +73,23 @@ struct run {
     struct fd kept[STREAM_COUNT];
     int64_t started_ns;
     struct report_facts facts;
+    struct run_watch watch;
 };
 
 /* The first failure of berm's own is the one that is told. */
 void run_fail(struct run *run, const struct err *err);
+
+/* watch.c, in this order; each does nothing, and succeeds, where there is no watchdog.
+ *   run_watch_start()     once the slots are taken, before anything is made; unit: the watchdog's own scope,
+ *                         or NULL
+ *   run_watch_arm()       the leaf stands; what supervise_run() needs of it is in run->watch then
+ *   run_watch_conclude()  the broker is done: the crash that could still come is told with its facts
+ *   run_watch_end()       everything is published: it is disarmed. Every way out comes through here */
+int run_watch_start(struct run *run, const char *unit, struct err *err) must_check;
+int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err *err) must_check;
+void run_watch_conclude(struct run *run);
+int run_watch_end(struct run *run, struct err *err) must_check;
+void run_watch_done(struct run *run);
 
 /* publish.c */
 enum { RUN_RECORD_MAX_BYTES = 4 << 20 };

@@ -27,6 +27,7 @@ static void run_done(struct run *run)
     supervise_ending_free(run->ending);
     json_decref(run->envelope);
     preparation_done(&run->preparation);
+    run_watch_done(run);
     slot_free(run->report_slot);
     slot_free(run->record_slot);
     archive_free(run->archive);

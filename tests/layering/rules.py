@@ -292,7 +292,7 @@ UNUSED_EXCEPTIONS = {
     obstacle_name path pressure_fd probe remove""".split()
 } | {
     f"watchdog_{name}": "for the same runs; tests/lib/watch-drive.c does" for name in """
-    seal_reports start process directory_fd directory_name arm let_go disarm""".split()
+    process directory_fd directory_name let_go""".split()
 }
 
 

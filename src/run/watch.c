@@ -1,0 +1,122 @@
+/* The watchdog of a run, and what it is to say when berm dies: rendered here beforehand, at each change of
+ * what would be true. */
+#include "recover.h"
+#include "run-priv.h"
+
+#include "memory.h"
+
+enum { READY_S = 10 };
+
+/* One record, for the state folder whole, for a named report its inner one. */
+static int render_ending(struct run *run, enum report_crash crash, enum watch_ending ending,
+                         struct buf texts[WATCH_SLOTS][WATCH_ENDINGS], struct err *err)
+{
+    struct report_facts facts = run->facts;
+    facts.crash = crash;
+    facts.duration_ns = run->request->clock->monotonic_ns() - run->started_ns;
+    with_json record = report_build(&facts, err);
+    if (!record ||
+        (run->record_slot && run_render(record, &texts[WATCH_SLOT_RECORD][ending], err) < 0) ||
+        (run->report_slot &&
+         run_render(run_inner_report(record), &texts[WATCH_SLOT_REPORT][ending], err) < 0)) {
+        return err_wrap(err, "cannot make the report of a crash");
+    }
+    return 0;
+}
+
+static int seal_reports(struct run *run, enum report_crash crash, struct fd *ret_fd,
+                        struct err *err)
+{
+    struct buf texts[WATCH_SLOTS][WATCH_ENDINGS];
+    struct span spans[WATCH_SLOTS][WATCH_ENDINGS];
+    for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS; i++) {
+        texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS] = buf_new(RUN_RECORD_MAX_BYTES);
+    }
+    int result = render_ending(run, crash, WATCH_NOTHING_LEFT, texts, err) < 0 ||
+                         render_ending(run, CRASH_LEFT, WATCH_SOMETHING_LEFT, texts, err) < 0
+                     ? -1
+                     : 0;
+    for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS; i++) {
+        spans[i / WATCH_ENDINGS][i % WATCH_ENDINGS] =
+            buf_span(&texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS]);
+    }
+    result = result < 0
+                 ? result
+                 : watchdog_seal_reports((const struct span(*)[WATCH_ENDINGS])spans, ret_fd, err);
+    for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS; i++) {
+        buf_done(&texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS]);
+    }
+    return result;
+}
+
+static struct watchdog_slot place_of(const struct slot *slot)
+{
+    return slot ? (struct watchdog_slot){slot_parent(slot), slot_name(slot)}
+                : (struct watchdog_slot){NULL, NULL};
+}
+
+int run_watch_start(struct run *run, const char *unit, struct err *err)
+{
+    struct run_watch *watch = &run->watch;
+    with_fd reports = {0};
+    if (recover_open_folder(run->request->environment, &watch->folder, err) < 0 ||
+        seal_reports(run, CRASH_BEFORE_PAYLOAD, &reports, err) < 0) {
+        return -1;
+    }
+    watch->request = (struct watchdog_request){
+        .run_id = run->id,
+        .folder = &watch->folder,
+        .slots = {[WATCH_SLOT_REPORT] = place_of(run->report_slot),
+                  [WATCH_SLOT_RECORD] = place_of(run->record_slot)},
+        .lock_fd = -1,
+        .unit = unit,
+        .ready_ns = READY_S * NS_PER_S,
+        .clock = run->request->clock,
+    };
+    watch->watchdog = watchdog_start(&watch->request, fd_num(&reports), err);
+    return watch->watchdog ? 0 : -1;
+}
+
+/* Both texts are durable with the leaf: whoever heals a death of both has the later one. */
+int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err *err)
+{
+    struct run_watch *watch = &run->watch;
+    if (!watch->watchdog) {
+        return 0;
+    }
+    with_fd before = {0};
+    if (seal_reports(run, CRASH_BEFORE_PAYLOAD, &before, err) < 0 ||
+        seal_reports(run, CRASH_IN_PAYLOAD, &watch->in_payload, err) < 0) {
+        return -1;
+    }
+    int sent = watchdog_report(watch->watchdog, fd_num(&before));
+    return sent < 0 ? err_sys(err, sent, "cannot tell the watchdog what it is to say")
+                    : watchdog_arm(watch->watchdog, leaf, err);
+}
+
+/* Without it the watchdog says what it knew before: less, and still true. */
+void run_watch_conclude(struct run *run)
+{
+    struct run_watch *watch = &run->watch;
+    struct err ignored = {0};
+    with_fd reports = {0};
+    enum report_crash crash =
+        run->ending && run->ending->released_ns > 0 ? CRASH_IN_PAYLOAD : CRASH_BEFORE_PAYLOAD;
+    if (watch->watchdog && seal_reports(run, crash, &reports, &ignored) == 0) {
+        (void)!watchdog_report(watch->watchdog, fd_num(&reports));
+    }
+}
+
+int run_watch_end(struct run *run, struct err *err)
+{
+    return run->watch.watchdog ? watchdog_disarm(run->watch.watchdog, err) : 0;
+}
+
+void run_watch_done(struct run *run)
+{
+    struct run_watch *watch = &run->watch;
+    watchdog_free(watch->watchdog);
+    fd_close(&watch->in_payload);
+    bfs_dir_done(&watch->folder);
+    *watch = (struct run_watch){0};
+}

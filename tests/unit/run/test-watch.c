@@ -1,0 +1,209 @@
+#include "../unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "event.h"
+#include "file.h"
+#include "memory.h"
+#include "process.h"
+#include "run-priv.h"
+#include "validate.h"
+
+enum { WAIT_MS = 60000 };
+
+static char path[64];
+static char variable[80];
+static char *environment[] = {variable, NULL};
+static char command_word[] = "true";
+static char *command[] = {command_word, NULL};
+static struct run_request request;
+
+/* A run as it stands when its slots are taken. */
+static struct run *begin(void)
+{
+    struct run *run = memory_new(sizeof *run);
+    struct err err = {0};
+    request = run_request_plain();
+    request.environment = environment;
+    *run = (struct run){.request = &request, .id = "k7f3ab"};
+    run->started_ns = request.clock->monotonic_ns();
+    run->facts = (struct report_facts){
+        .run_id = run->id, .command = command, .cwd = "/", .in_progress = true};
+    with_json record = report_build(&run->facts, &err);
+    run->facts.in_progress = false;
+    assert_non_null(record);
+    with_buf text = buf_new(RUN_RECORD_MAX_BYTES);
+    with_string report = memory_format("%s/report.json", path);
+    with_string kept = memory_format("%s/record.json", path);
+    assert_int_equal(run_render(record, &text, &err), 0);
+    run->record_slot = slot_take(kept, run->id, buf_span(&text), 4096, &err);
+    assert_int_equal(run_render(run_inner_report(record), &text, &err), 0);
+    run->report_slot = slot_take(report, run->id, buf_span(&text), 4096, &err);
+    assert_non_null(run->record_slot);
+    assert_non_null(run->report_slot);
+    return run;
+}
+
+static void end(struct run *run)
+{
+    slot_free(run->record_slot);
+    slot_free(run->report_slot);
+    memory_free(run);
+}
+
+static int make_place(void **state)
+{
+    (void)snprintf(path, sizeof path, "/tmp/berm-test-XXXXXX");
+    assert_non_null(mkdtemp(path));
+    (void)snprintf(variable, sizeof variable, "XDG_STATE_HOME=%s", path);
+    return 0;
+}
+
+static int remove_place(void **state)
+{
+    static const char *const names[] = {"report.json", "record.json", "scope/leaf/cgroup.events",
+                                        "scope/leaf",  "scope",       "berm/watch",
+                                        "berm/runs",   "berm"};
+    with_fd dir = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0));
+    for (size_t i = 0; i < countof(names); i++) {
+        if (unlinkat(fd_num(&dir), names[i], 0) < 0) {
+            (void)unlinkat(fd_num(&dir), names[i], AT_REMOVEDIR);
+        }
+    }
+    return rmdir(path);
+}
+
+/* What stands in a slot, and that it is valid. */
+static json_t *read_slot(const char *name)
+{
+    static char text[RUN_RECORD_MAX_BYTES];
+    struct err err = {0};
+    with_fd dir = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0));
+    ssize_t length = os_read_small(fd_num(&dir), name, text, sizeof text);
+    assert_true(length > 0);
+    json_t *read = json_read(span_of(text, (size_t)length), &json_budget_report, &err);
+    assert_non_null(read);
+    const json_t *report = json_object_get(read, "report");
+    with_strvec faults = {0};
+    if (validate_report(report ? report : read, &faults) > 0) {
+        fail_msg("%s: %s", name, faults.strings[0]);
+    }
+    return read;
+}
+
+static void says(const char *code)
+{
+    with_json report = read_slot("report.json");
+    with_json record = read_slot("record.json");
+    const json_t *inner = json_object_get(record, "report");
+    for (int i = 0; i < 2; i++) {
+        const json_t *error = json_object_get(i ? inner : report, "error");
+        assert_string_equal(json_string_value(json_object_get(error, "code")), code);
+    }
+}
+
+/* berm dies: all that is left of it is that its end of the channel closes. */
+static void die(struct run *run)
+{
+    with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(run->watch.watchdog).pid));
+    run_watch_done(run);
+    assert_int_equal(os_poll(fd_num(&pidfd), POLLIN, WAIT_MS), POLLIN);
+}
+
+static void a_run_that_was_disarmed_keeps_its_records(void **state)
+{
+    struct err err = {0};
+    struct run *run = begin();
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_end(run, &err), 0);
+    run_watch_done(run);
+    says("LAMINA_SAFE_RUN_IN_PROGRESS");
+    end(run);
+}
+
+/* WD-5: both slots say it, and say it validly. */
+static void a_death_before_the_payload_is_told(void **state)
+{
+    struct err err = {0};
+    struct run *run = begin();
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    die(run);
+    says("LAMINA_SAFE_SUPERVISOR_CRASH");
+    with_json report = read_slot("report.json");
+    const json_t *termination = json_object_get(report, "termination");
+    assert_string_equal(json_string_value(json_object_get(termination, "reason")),
+                        "supervisor_crash_before_payload");
+    end(run);
+}
+
+/* A leaf that nobody can remove here: what is left is told, and the manifest stays. */
+static void what_is_left_is_told(void **state)
+{
+    struct err err = {0};
+    struct run *run = begin();
+    with_fd dir = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0));
+    assert_int_equal(mkdirat(fd_num(&dir), "scope", 0700), 0);
+    assert_int_equal(mkdirat(fd_num(&dir), "scope/leaf", 0700), 0);
+    with_fd events =
+        fd_adopt(os_openat(fd_num(&dir), "scope/leaf/cgroup.events", O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(os_write_all(fd_num(&events), "populated 0\n", 12), 0);
+    with_fd scope = fd_adopt(os_openat(fd_num(&dir), "scope", O_RDONLY | O_DIRECTORY, 0));
+    with_fd leaf = fd_adopt(os_openat(fd_num(&scope), "leaf", O_RDONLY | O_DIRECTORY, 0));
+    with_string where = memory_format("%s/scope", path);
+    const struct watchdog_leaf armed = {
+        .leaf_fd = fd_num(&leaf),
+        .scope_fd = fd_num(&scope),
+        .scope_parent_fd = -1,
+        .anchor_fd = -1,
+        .gate_pidfd = -1,
+        .path = where,
+        .name = "leaf",
+    };
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_arm(run, &armed, &err), 0);
+    assert_true(fd_is_open(&run->watch.in_payload));
+    run_watch_conclude(run);
+    die(run);
+    says("LAMINA_SAFE_CLEANUP_INCOMPLETE");
+    with_string watch = memory_format("%s/berm/watch", path);
+    DIR *folder = opendir(watch);
+    int manifests = 0;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (strstr(entry->d_name, ".watch")) {
+            assert_int_equal(unlinkat(dirfd(folder), entry->d_name, 0), 0);
+            manifests++;
+        }
+    }
+    closedir(folder);
+    assert_int_equal(manifests, 1);
+    end(run);
+}
+
+static void without_a_watchdog_there_is_nothing_to_do(void **state)
+{
+    struct err err = {0};
+    struct run *run = begin();
+    assert_int_equal(run_watch_arm(run, NULL, &err), 0);
+    run_watch_conclude(run);
+    assert_int_equal(run_watch_end(run, &err), 0);
+    run_watch_done(run);
+    end(run);
+}
+
+int main(void)
+{
+#define PLACED(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
+    const struct CMUnitTest tests[] = {
+        PLACED(a_run_that_was_disarmed_keeps_its_records),
+        PLACED(a_death_before_the_payload_is_told),
+        PLACED(what_is_left_is_told),
+        PLACED(without_a_watchdog_there_is_nothing_to_do),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
