@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "boundary.h"
 #include "file.h"
 
 static const char *const event_files[SCOPE_EVENT_FDS] = {"memory.events.local", "pids.events",
@@ -135,4 +136,5 @@ void scope_counters_read(const struct scope *scope, struct scope_counters *ret_c
         int64_t value = value_of(text, counters[i].key);
         memcpy((char *)ret_counters + counters[i].offset, &value, sizeof value);
     }
+    os_boundary(BOUNDARY_COUNTERS_READ);
 }

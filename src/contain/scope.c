@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "anchor-message.h"
+#include "boundary.h"
 #include "clock.h"
 #include "event.h"
 #include "file.h"
@@ -178,6 +179,7 @@ int scope_begin(const struct scope_request *request, struct scope **ret_scope, s
     if (name_unit(scope, err) < 0 || scope->operations->begin(scope, err) < 0) {
         return -1;
     }
+    os_boundary(BOUNDARY_SCOPE_BEGUN);
     *ret_scope = scope;
     scope = NULL;
     return 0;
@@ -227,11 +229,13 @@ static int check_scope(struct scope *scope, struct err *err)
 
 int scope_finish(struct scope *scope, struct err *err)
 {
-    return scope->operations->join(scope, err) < 0 || scope_leaves_make(scope, err) < 0 ||
-                   check_scope(scope, err) < 0 || scope->operations->verify(scope, err) < 0 ||
-                   give_folders(scope, err) < 0
-               ? -1
-               : 0;
+    if (scope->operations->join(scope, err) < 0 || scope_leaves_make(scope, err) < 0 ||
+        check_scope(scope, err) < 0 || scope->operations->verify(scope, err) < 0 ||
+        give_folders(scope, err) < 0) {
+        return -1;
+    }
+    os_boundary(BOUNDARY_LEAF_READY);
+    return 0;
 }
 
 int scope_admit(struct scope *scope, struct proc_identity who, struct err *err)
@@ -244,10 +248,12 @@ int scope_admit(struct scope *scope, struct proc_identity who, struct err *err)
         return err_sys(err, result, "cannot move process %d into '%s'", who.pid,
                        scope->leaf_cgroup);
     }
-    return strcmp(seen, scope->leaf_cgroup) == 0
-               ? 0
-               : err_set(err, ERR_UNAVAILABLE, "process %d was moved into '%s' and is in '%s'",
-                         who.pid, scope->leaf_cgroup, seen);
+    if (strcmp(seen, scope->leaf_cgroup) != 0) {
+        return err_set(err, ERR_UNAVAILABLE, "process %d was moved into '%s' and is in '%s'",
+                       who.pid, scope->leaf_cgroup, seen);
+    }
+    os_boundary(BOUNDARY_ADMITTED);
+    return 0;
 }
 
 void scope_limits(const struct scope *scope, struct scope_limits *ret_limits)
@@ -323,6 +329,7 @@ static bool remove_leaf(struct scope *scope, struct scope_removed *removed)
         if (!remove_folder(fd_num(&scope->folder), ANCHOR_LEAF_NAME, &result)) {
             return note(removed, "the leaf", result);
         }
+        os_boundary(BOUNDARY_LEAF_REMOVED);
     }
     scope->leaf_removed = true;
     removed->leaf = true;
@@ -393,6 +400,7 @@ void scope_remove(struct scope *scope, int64_t deadline_ns, struct scope_removed
         if (release_anchor(scope, ret_removed) && remove_scope(scope, ret_removed) &&
             forget_unit(scope, deadline_ns, ret_removed)) {
             ret_removed->gone = &scope_is_gone;
+            os_boundary(BOUNDARY_SCOPE_GONE);
             return;
         }
         if (os_clock_real.monotonic_ns() >= deadline_ns) {

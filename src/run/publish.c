@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "boundary.h"
 #include "memory.h"
 
 int run_render(const json_t *value, struct buf *out, struct err *err)
@@ -36,7 +37,11 @@ static void gather(struct run *run)
 static int publish_part(struct slot *slot, const json_t *part, struct err *err)
 {
     with_buf text = buf_new(RUN_RECORD_MAX_BYTES);
-    return run_render(part, &text, err) < 0 ? -1 : slot_publish(slot, buf_span(&text), err);
+    if (run_render(part, &text, err) < 0 || slot_publish(slot, buf_span(&text), err) < 0) {
+        return -1;
+    }
+    os_boundary(BOUNDARY_REPORT_RENAMED);
+    return 0;
 }
 
 /* The requested place failed: a complete report in the system's temporary folder (RP-4). */

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "boundary.h"
 #include "file.h"
 #include "infrastructure.h"
 #include "memory.h"
@@ -56,7 +57,11 @@ static int take_slot(struct run *run, const json_t *part, const char *path, stru
         return -1;
     }
     *ret_slot = slot_take(path, run->id, buf_span(&text), REPORT_RESERVE_BYTES, err);
-    return *ret_slot ? 0 : -1;
+    if (!*ret_slot) {
+        return -1;
+    }
+    os_boundary(BOUNDARY_SLOT_TAKEN);
+    return 0;
 }
 
 static int open_archive(struct run *run, struct err *err)

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "boundary.h"
 #include "event.h"
 #include "process.h"
 
@@ -132,6 +133,7 @@ void decide_limit(struct broker *broker, enum supervise_limit limit, int64_t val
         ending->limit = limit;
         ending->limit_value = value;
         ending->limit_seen = seen;
+        os_boundary(BOUNDARY_LIMIT_SEEN);
     }
     feed(broker, EVENT_STOP); /* also when something else was seen first and did not stop it */
 }
@@ -307,6 +309,7 @@ void decide_reap(struct broker *broker)
     }
     if (proof) {
         broker->ending->tree_empty = proof;
+        os_boundary(BOUNDARY_TREE_EMPTY);
         feed(broker, EVENT_EMPTY);
     } else if (broker->reaper.only_unclaimed) {
         decide_give_up(broker); /* nobody may be signalled: time would change nothing */

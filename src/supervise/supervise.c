@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "boundary.h"
 #include "detail-priv.h"
 #include "event.h"
 #include "file.h"
@@ -201,6 +202,7 @@ void broker_release(struct broker *broker)
         decide_failure(broker, result, "cannot release the first process");
         return;
     }
+    os_boundary(BOUNDARY_RELEASED);
     decide_released(broker);
 }
 

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include "boundary.h"
 #include "chase-priv.h"
 #include "process.h"
 
@@ -33,6 +34,7 @@ static void look(struct broker *broker)
 static void begin(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
+    os_boundary(BOUNDARY_STOPPING);
     proof_reap_some(&broker->reaper, broker_elapsed_ms(broker));
     look(broker);
     if (ending->stop_signal_count > 0) {

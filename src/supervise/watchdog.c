@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "boundary.h"
 #include "detach-priv.h"
 #include "event.h"
 #include "file.h"
@@ -56,6 +57,7 @@ static void note_made(struct watchdog *watchdog, const struct watch_word *word, 
     } else if (word->index < WATCH_DIRECTORIES && fd_is_open(came)) {
         watchdog->manifest.directories[word->index].self = word->made;
         watchdog->made[word->index] = fd_take(came);
+        os_boundary(BOUNDARY_DIRECTORY_MADE);
     }
 }
 
@@ -355,6 +357,7 @@ struct watchdog *watchdog_start(const struct watchdog_request *request, int repo
         return NULL;
     }
     watchdog->over = false;
+    os_boundary(BOUNDARY_WATCHDOG_STARTED);
     int sent = watchdog_report(watchdog, reports_fd);
     sent = sent < 0 ? sent : send_start(watchdog);
     if (sent < 0 && sent != -EPIPE) { /* it may have ended with a word */
@@ -366,6 +369,7 @@ struct watchdog *watchdog_start(const struct watchdog_request *request, int repo
         abandon(watchdog);
         return NULL;
     }
+    os_boundary(BOUNDARY_WATCHDOG_READY);
     struct watchdog *started = watchdog;
     watchdog = NULL;
     return started;
@@ -437,7 +441,11 @@ int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf, st
     if (sent < 0 && sent != -EPIPE) {
         return err_sys(err, sent, "cannot arm the watchdog");
     }
-    return expect(watchdog, WATCH_ARMED, ANSWER_MS * NS_PER_MS, &word, err);
+    if (expect(watchdog, WATCH_ARMED, ANSWER_MS * NS_PER_MS, &word, err) < 0) {
+        return -1;
+    }
+    os_boundary(BOUNDARY_ARMED);
+    return 0;
 }
 
 int watchdog_set_deadline(struct watchdog *watchdog, int64_t monotonic_ns)
@@ -465,6 +473,7 @@ int watchdog_disarm(struct watchdog *watchdog, struct err *err)
     watchdog->over = true;
     if (result == 0) { /* it leaves, unless systemd has yet to move it to its scope */
         (void)!os_poll(fd_num(&watchdog->detached.pidfd), POLLIN, LEAVE_MS);
+        os_boundary(BOUNDARY_DISARMED);
         return 0;
     }
     /* It is lost, or in no state to go on: what it had reported is removed here. */

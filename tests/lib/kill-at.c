@@ -5,6 +5,8 @@
  *     --duty WORD     not COMMAND itself, but the helper among its descendants whose duty that is
  *     --nth N         at its Nth system call (of the kind that --call names); 0: never, only count (0)
  *     --call NUMBER   only system calls of this number count
+ *     --point N       at its boundary of that number (src/os/boundary.h); with --nth, the Nth time
+ *     --points        write down which boundaries it came to
  *     --too           and COMMAND at the same moment, with --duty
  *
  * OUT gets one line: "calls N" when it ended by itself, or "killed NUMBER" with the number of the system
@@ -20,14 +22,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "attributes.h"
+#include "boundary.h"
 
 static const char *duty;
-static long nth, call = -1, counted;
-static bool too;
+static long nth, call = -1, point, counted;
+static bool too, points;
 static pid_t command, target;
 static FILE *out;
 
@@ -62,6 +66,13 @@ static bool is_the_one(pid_t pid)
     struct __ptrace_syscall_info info = {0};
     if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof info, &info) <= 0 ||
         info.op != PTRACE_SYSCALL_INFO_ENTRY || (call >= 0 && (long)info.entry.nr != call)) {
+        return false;
+    }
+    bool boundary = info.entry.nr == SYS_prctl && info.entry.args[0] == BOUNDARY_MAGIC;
+    if (points && boundary) {
+        fprintf(out, "point %llu\n", (unsigned long long)info.entry.args[1]);
+    }
+    if (points || (point > 0 && !(boundary && (long)info.entry.args[1] == point))) {
         return false;
     }
     counted++;
@@ -115,6 +126,12 @@ int main(int argc, char **argv)
             nth = strtol(value, NULL, 10);
         } else if (strcmp(argv[at], "--call") == 0) {
             call = strtol(value, NULL, 10);
+        } else if (strcmp(argv[at], "--point") == 0) {
+            point = strtol(value, NULL, 10);
+            nth = nth > 0 ? nth : 1;
+        } else if (strcmp(argv[at], "--points") == 0) {
+            points = true;
+            continue;
         } else if (strcmp(argv[at], "--too") == 0) {
             too = true;
             continue;

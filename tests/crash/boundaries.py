@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""berm is killed at each boundary of a run, from outside; docs/crash-points.md says what is there then, and is
+held against the source.
+
+The table of boundaries and results is printed. What is judged by tests/crash/check-clean is told by TREE: the whole
+machine in the virtual host, folders and locks elsewhere.
+"""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+TESTS, TOP = HERE.parent, HERE.parent.parent
+sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "contract")]
+from tap import berm_path, case, children, main  # noqa: E402
+from validate_report import faults_of  # noqa: E402
+
+KILL_AT = os.path.abspath(sys.argv.pop(1))
+ROW = re.compile(r"^\| (\d+) \| (\w+) \| (\(scope\) )?.* \| ([^|]+) \|$", re.M)
+OLD = '{"schema": "lamina.safe-runner-report/v1", "run_id": "old001", "outcome": "success"}\n'
+RUNS = {  # that come to the boundaries of a run: (arguments, text of a script)
+    "success": (["--", "/bin/true"]),
+    "timeout": (["--timeout", "50ms", "--grace-ms", "10", "--", "/bin/sleep", "1000"]),
+}
+
+
+def rows():
+    text = (TOP / "docs/crash-points.md").read_text()
+    return [(int(n), name, bool(scope), after) for n, name, scope, after in ROW.findall(text)]
+
+
+@case("docs/crash-points.md has the boundaries of the source, and each has one place there")
+def _(t):
+    if not (TOP / "src/os/boundary.h").exists():
+        t.skip("the source is not here")
+    listed = re.findall(r"^\s+X\((\d+), (\w+)\)", (TOP / "src/os/boundary.h").read_text(), re.M)
+    t.equal([(str(n), name) for n, name, _, _ in rows()], listed)
+    text = "".join(path.read_text() for path in sorted(TOP.glob("src/*/*.c")))
+    placed = re.findall(r"os_boundary\(BOUNDARY_(\w+)\);", text)
+    t.equal(sorted(placed), sorted(name for _, name in listed))
+
+
+def run(t, *how):
+    (t.dir / "out").mkdir(exist_ok=True)
+    report = t.dir / "out/r.json"
+    report.unlink(missing_ok=True)
+    report.write_text(OLD)
+    done = t.run(KILL_AT, *how, t.dir / "killed", berm_path(), "run", "--quiet", "--report", report,
+                 *RUNS[t.which], deadline_s=60)
+    # What a death leaves ends by itself: the payload's first process, or the watchdog's work.
+    t.wait_until(lambda: not children(), "all end", deadline_s=30)
+    return done, report.read_text()
+
+
+def word_of(text):
+    if text == OLD:
+        return "old"
+    report = json.loads(text)
+    faults = faults_of(report)
+    if faults:
+        return f"not valid: {faults}"
+    code = (report["error"] or {}).get("code", "")
+    return {"LAMINA_SAFE_RUN_IN_PROGRESS": "in progress", "LAMINA_SAFE_SUPERVISOR_CRASH": "crash"}.get(code, "final")
+
+
+def expected(after, watched):
+    words = [part.strip() for part in after.replace("without a watchdog ", "").split(";")]
+    return words[0] if watched or len(words) == 1 and words[0] != "crash" else \
+        words[1] if len(words) > 1 else "in progress"
+
+
+for which in RUNS:
+    @case(f"S1 WD-6 berm is killed at each boundary of a run: {which}", deadline_s=300)
+    def _(t, which=which):
+        t.which = which
+        run(t, "--points")
+        came = [int(line.split()[1]) for line in (t.dir / "killed").read_text().splitlines()
+                if line.startswith("point")]
+        t.true({1, 9, 12, 16} <= set(came), came)
+        watched = 8 in came
+        for n, name, scope, after in rows():
+            t.true(n in came or scope or name in ("LIMIT_SEEN", "STOPPING"), f"{name} is passed")
+            for nth in range(1, came.count(n) + 1):
+                done, text = run(t, "--point", n, "--nth", nth)
+                t.equal((t.dir / "killed").read_text(), "killed 157\n", f"{name}: {done}")
+                seen = word_of(text)
+                later = came.index(16) < [i for i, p in enumerate(came) if p == n][nth - 1]
+                print(f"# {n:2} {name:16} {nth}: {seen}")
+                wanted = "old" if (name, nth) == ("SLOT_TAKEN", 1) else "final" if later and not watched else expected(after, watched)
+                t.equal(seen, wanted, f"{name}, time {nth}")
+                t.equal(sorted(os.listdir(t.dir / "out")), ["r.json"], name)
+                watch = t.state / "berm/watch"
+                t.equal(os.listdir(watch) if watch.exists() else [], [], name)
+
+
+main()
