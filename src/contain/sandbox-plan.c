@@ -107,6 +107,13 @@ static bool holds_the_system(const char *path)
     return false;
 }
 
+void sandbox_show_cgroup(struct sandbox *sandbox, const char *folder)
+{
+    BUG_IF(!path_is_beneath(folder, "/sys/fs/cgroup") || strstr(folder, "/../"));
+    sandbox_add_mount(sandbox, MOUNT_READ_ONLY, folder,
+                      "its own control group, to read its limits");
+}
+
 static void plan_base(const struct sandbox_request *request, struct sandbox *sandbox)
 {
     sandbox_add_mount(sandbox, MOUNT_READ_ONLY, "/", "the host, read-only");

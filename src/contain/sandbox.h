@@ -76,6 +76,9 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request,
 /* As a record keeps it; and with everything that a person may ask for. */
 json_t *sandbox_to_json(const struct sandbox *sandbox) must_check;
 json_t *sandbox_explain(const struct sandbox *sandbox) must_check;
+/* The payload's own cgroup, a folder beneath /sys/fs/cgroup: shown at its place, read-only, so that a program
+ * can read its limits and change none. Nothing else of the tree is. Before sandbox_ready(). */
+void sandbox_show_cgroup(struct sandbox *sandbox, const char *folder);
 int sandbox_ready(struct sandbox *sandbox, struct err *err) must_check;
 void sandbox_free(struct sandbox *sandbox);
 

@@ -285,6 +285,7 @@ UNUSED_EXCEPTIONS = {
     "validate_document_report": "the same",
     "validate_document_run": "the same",
     "run_request_decode": "for a front end that is not the command line",
+    "sandbox_show_cgroup": "for a run in a scope; tests/lib/context-drive.c does",
     "text_is_utf8": "what the fuzz targets ask of every text",
 } | {
     f"scope_{name}": "what a run in a scope calls; tests/lib/scope-drive.c does" for name in """

@@ -33,6 +33,21 @@ static void every_sandbox_has_its_walls(void **state)
     trial_done(&trial);
 }
 
+/* Only that one, after the tree was covered, and nothing in it can be written. */
+static void the_own_control_group_is_shown(void **state)
+{
+    struct trial trial = {0};
+    trial_plan(&trial, *state);
+    sandbox_show_cgroup(trial.sandbox, "/sys/fs/cgroup/berm-x.scope/payload");
+    with_string words = arguments_of(trial.sandbox);
+    const char *covered = strstr(words, "--tmpfs /sys/fs/cgroup ");
+    const char *shown = strstr(words, "--ro-bind /sys/fs/cgroup/berm-x.scope/payload "
+                                      "/sys/fs/cgroup/berm-x.scope/payload");
+    assert_true(!covered || (shown && covered < shown));
+    assert_non_null(shown);
+    trial_done(&trial);
+}
+
 static void the_network_is_the_hosts_when_asked_for(void **state)
 {
     struct trial trial = {.request = {.host_network = true}};
@@ -62,6 +77,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_PLACE(every_sandbox_has_its_walls),
         IN_PLACE(the_network_is_the_hosts_when_asked_for),
+        IN_PLACE(the_own_control_group_is_shown),
         IN_PLACE(names_are_no_options),
     };
     return cmocka_run_group_tests_name("contain/sandbox-bwrap", tests, NULL, NULL);
