@@ -70,14 +70,27 @@ static void set_flood(struct scene *scene)
     scene->trial.request.limits.output_bytes = 40000;
 }
 
+/* Somebody asks about the run, who is no member: every call of the broker's own may fail as well. */
+static void set_asked(struct scene *scene)
+{
+    static char leaf[64];
+    static char address[CONTEXT_ADDRESS_SIZE];
+    static struct context_facts facts;
+    (void)snprintf(leaf, sizeof leaf, "/berm-sweep%d.scope/payload", getpid());
+    if (!context_address(leaf, address)) {
+        _exit(90);
+    }
+    facts = (struct context_facts){.leaf = leaf, .run = "sweep"};
+    scene->trial = trial_of(attack, "ask-context", address + 1);
+    scene->trial.request.context = &facts;
+}
+
 static const struct scenario {
     const char *name;
     void (*set)(struct scene *scene);
 } scenarios[] = {
-    {"exit", set_exit},
-    {"tree", set_tree},
-    {"stubborn", set_stubborn},
-    {"flood", set_flood},
+    {"exit", set_exit},   {"tree", set_tree},   {"stubborn", set_stubborn},
+    {"flood", set_flood}, {"asked", set_asked},
 };
 
 /* -- one run ----------------------------------------------------------------------------------- */
