@@ -8,6 +8,7 @@
 #include "contain.h"
 #include "envelope.h"
 #include "run.h"
+#include "scope.h"
 #include "slot.h"
 #include "watchdog.h"
 
@@ -90,6 +91,15 @@ int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err 
 void run_watch_conclude(struct run *run);
 int run_watch_end(struct run *run, struct err *err) must_check;
 void run_watch_done(struct run *run);
+
+/* context.c: what supervise_request.context says of a run in a scope; it borrows from both. `folder` is the
+ * leaf's, for sandbox_show_cgroup(). Once the limits are read back, and what holds is known. */
+struct run_context {
+    struct context_facts facts;
+    char folder[CONTEXT_LEAF_SIZE];
+};
+void run_context_fill(const struct run *run, const struct scope *scope,
+                      struct run_context *ret_context);
 
 /* publish.c */
 enum { RUN_RECORD_MAX_BYTES = 4 << 20 };

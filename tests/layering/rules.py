@@ -289,8 +289,8 @@ UNUSED_EXCEPTIONS = {
     "text_is_utf8": "what the fuzz targets ask of every text",
 } | {
     f"scope_{name}": "what a run in a scope calls; tests/lib/scope-drive.c does" for name in """
-    adapter_id admit begin counters_read event_fds finish kill leaf_empty leaf_fd name
-    obstacle_name path pressure_fd probe remove""".split()
+    admit begin counters_read event_fds finish kill leaf_empty leaf_fd name
+    obstacle_name pressure_fd probe remove""".split()
 } | {
     f"watchdog_{name}": "for the same runs; tests/lib/watch-drive.c does" for name in """
     process directory_fd directory_name let_go""".split()
