@@ -305,12 +305,8 @@ static bool probe_folder(struct scope_offer *offer, const char *folder)
     return true;
 }
 
-/* root may write everywhere; what systemd manages is nobody's all the same, but for what it marks. */
-static bool is_ours(const char *folder)
+static bool is_delegated(const char *folder)
 {
-    if (os_geteuid() != 0 || !is_booted()) {
-        return true;
-    }
     static const char *const marks[] = {"trusted.delegate", "user.delegate"};
     with_fd fd = fd_adopt(os_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0));
     char value[8];
@@ -318,6 +314,25 @@ static bool is_ours(const char *folder)
         if (os_fgetxattr(fd_num(&fd), marks[i], value, sizeof value) == 1 && value[0] == '1') {
             return true;
         }
+    }
+    return false;
+}
+
+/* What systemd manages is nobody's, whoever may write it, but for a unit that it marked as delegated and
+ * what lies beneath. A user's manager is such a unit, and its tree is its own. */
+static bool is_ours(const char *folder)
+{
+    char above[CGROUP_PATH_SIZE + sizeof SCOPE_TREE];
+    (void)snprintf(above, sizeof above, "%s", folder);
+    while (strlen(above) > sizeof SCOPE_TREE - 1) {
+        char *slash = strrchr(above, '/');
+        if (strncmp(slash, "/user@", sizeof "/user@" - 1) == 0) {
+            return false;
+        }
+        if (is_delegated(above)) {
+            return true;
+        }
+        *slash = '\0';
     }
     return false;
 }
@@ -334,11 +349,11 @@ static void probe_owned(struct scope_offer *offer)
         return;
     }
     int told = offer->obstacle_count;
-    bool ours = false;
+    bool managed = is_booted();
     (void)snprintf(folder, sizeof folder, SCOPE_TREE "%s", strcmp(own, "/") == 0 ? "" : own);
     for (;;) {
         struct scope_offer one = {0};
-        ours = ours || is_ours(folder);
+        bool ours = !managed || is_ours(folder);
         if (ours && probe_folder(&one, folder)) {
             offer->adapter = one.adapter;
             (void)snprintf(offer->place, sizeof offer->place, "%s", one.place);
@@ -348,7 +363,7 @@ static void probe_owned(struct scope_offer *offer)
             offer->obstacles[offer->obstacle_count++] = one.obstacles[0];
         }
         char *slash = strrchr(folder, '/');
-        if (strlen(folder) <= sizeof SCOPE_TREE - 1 || !slash ||
+        if (!ours || strlen(folder) <= sizeof SCOPE_TREE - 1 ||
             (one.obstacle_count > 0 && one.obstacles[0].code == SCOPE_OBSTACLE_NOT_WRITABLE)) {
             break;
         }
@@ -357,7 +372,7 @@ static void probe_owned(struct scope_offer *offer)
     if (offer->obstacle_count == told) {
         add(offer, SCOPE_OBSTACLE_NOT_WRITABLE, SCOPE_DELEGATED,
             "start berm in a unit with Delegate=yes, or name a cgroup with --cgroup-parent",
-            "'" SCOPE_TREE "%s' belongs to systemd", own);
+            "'" SCOPE_TREE "%s' belongs to systemd, which delegated nothing there", own);
     }
 }
 

@@ -145,7 +145,8 @@ static void start_watchdog(void)
 
 static void show_events(const struct scope_events *events)
 {
-    printf("events oom=%lld oom_kill=%lld max=%lld high=%lld pids=%lld populated=%d\n",
+    printf("events oom=%lld oom_kill=%lld memory_max=%lld memory_high=%lld pids_max=%lld "
+           "populated=%d\n",
            (long long)events->oom, (long long)events->oom_kill, (long long)events->memory_max,
            (long long)events->memory_high, (long long)events->pids_max, events->populated);
 }
