@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "anchor-message.h"
 #include "cgroupfs.h"
@@ -92,21 +91,18 @@ static bool remove_cgroup(int parent_fd, const char *name, const struct watch_id
 {
     int64_t until_ns = watch_now() + REMOVE_MS * NS_PER_MS;
     for (;;) {
-        struct stat there;
-        int result = os_stat_entry(parent_fd, name, &there);
-        bool another = result == 0 && identity->inode != 0 &&
-                       (there.st_dev != identity->device || there.st_ino != identity->inode);
+        struct watch_identity there;
+        int result = watch_look(parent_fd, name, &there);
+        bool another = result == 0 && identity->inode != 0 && !watch_same(&there, identity);
         if (cgroup_is_gone(result) || another) {
             return true;
         }
         result = result < 0 ? result : os_cgroup_remove(parent_fd, name);
-        if (result == 0 || cgroup_is_gone(result)) {
-            return true;
-        }
-        if (result != -EBUSY || watch_now() >= until_ns) {
+        bool may_change = result == 0 || cgroup_is_gone(result) || result == -EBUSY;
+        if (!may_change || watch_now() >= until_ns) {
             return false;
         }
-        watch_pause(BUSY_MS);
+        watch_pause(result == -EBUSY ? BUSY_MS : 0); /* then look whether it is gone */
     }
 }
 

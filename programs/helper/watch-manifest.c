@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "clock.h"
 #include "file.h"
@@ -37,14 +36,15 @@ static int publish(struct watchdog *watchdog, int file_fd, const char *temporary
     int folder = fd_num(&watchdog->folder);
     const char *name = watchdog->manifest.file.name;
     bool first = watchdog->manifest.state == WATCH_INTENT;
-    if (first && !named) {
-        return os_link_fd(file_fd, folder, name);
+    bool direct = first && !named; /* it has no name yet, and nothing is replaced */
+    int result = named ? 0 : os_link_fd(file_fd, folder, direct ? name : temporary);
+    if (result == 0 && !direct) {
+        result = os_renameat(folder, temporary, folder, name, first ? RENAME_NOREPLACE : 0);
     }
-    int result = named ? 0 : os_link_fd(file_fd, folder, temporary);
-    result = result < 0
-                 ? result
-                 : os_renameat(folder, temporary, folder, name, first ? RENAME_NOREPLACE : 0);
-    if (result < 0) {
+    if (result == 0 && !watch_is_at(folder, name, file_fd)) {
+        result = -EIO; /* it was said to have its name, and has not */
+    }
+    if (result < 0 && !direct) {
         (void)!os_unlinkat(folder, temporary, 0);
     }
     return result;
@@ -75,28 +75,30 @@ int manifest_write(struct watchdog *watchdog, enum watch_state state)
     watchdog->manifest.file.self = watch_identity_of(fd_num(&file));
     const struct watch_word word = {
         .said = WATCH_MADE, .index = WATCH_MANIFEST_INDEX, .made = watchdog->manifest.file.self};
-    watchdog_say(&word, -1);
-    result = os_fsync(folder);
-    return result < 0 ? watchdog_fail(watchdog, result, "sync the folder of its manifest") : 0;
+    result = watchdog_say(&word, -1);
+    result = result < 0 ? result : os_fsync(folder);
+    return result < 0 ? watchdog_fail(watchdog, result, "tell of its manifest, or sync its folder")
+                      : 0;
 }
 
 /* Only the file that was put there. */
 int manifest_remove(struct watchdog *watchdog)
 {
-    struct stat there;
+    struct watch_identity there;
     const struct watch_entry *entry = &watchdog->manifest.file;
     if (entry->self.inode == 0) {
         return 0;
     }
     int folder = fd_num(&watchdog->folder);
-    int result = os_stat_entry(folder, entry->name, &there);
+    int result = watch_look(folder, entry->name, &there);
     if (result == -ENOENT) {
         return 0;
     }
-    if (result == 0 && (there.st_dev != entry->self.device || there.st_ino != entry->self.inode)) {
+    if (result == 0 && !watch_same(&there, &entry->self)) {
         return watchdog_fail(watchdog, -ESTALE, "find its own manifest");
     }
     result = result < 0 ? result : os_unlinkat(folder, entry->name, 0);
+    result = result < 0 || watch_is_nowhere(folder, entry->name) ? result : -EIO;
     result = result < 0 ? result : os_fsync(folder);
     return result < 0 ? watchdog_fail(watchdog, result, "remove its manifest") : 0;
 }

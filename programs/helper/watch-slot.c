@@ -49,17 +49,20 @@ static void lock_folder(int folder)
 static int is_ours(const struct watchdog *watchdog, int folder, const char *name)
 {
     char head[HEAD_BYTES];
-    struct stat facts;
+    struct stat facts = {0};
     with_fd file =
         fd_adopt(os_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0));
     if (!fd_is_open(&file)) {
         return fd_error(&file) == -ENOENT || fd_error(&file) == -ELOOP ? 0 : fd_error(&file);
     }
     int result = os_fstat(fd_num(&file), &facts);
-    if (result < 0 || !S_ISREG(facts.st_mode)) {
+    bool looked = facts.st_ino != 0 && watch_is_at(folder, name, fd_num(&file));
+    result = result == 0 && !looked ? -EIO : result;
+    if (result < 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0) {
         return result;
     }
     ssize_t got = os_pread(fd_num(&file), head, sizeof head, 0);
+    got = got == 0 ? -EIO : got; /* it has bytes, and one that reads none has not looked */
     return got < 0 ? (int)got : watch_is_of_run(head, (size_t)got, watchdog->manifest.run_id);
 }
 
@@ -102,6 +105,9 @@ static int write_file(struct watchdog *watchdog, size_t slot, const struct watch
                  : os_write_all(file, (const char *)watchdog->reports + text->offset, text->bytes);
     result = result < 0 ? result : os_ftruncate(file, text->bytes);
     result = result < 0 ? result : os_fsync(file);
+    off_t length = result < 0 ? 0 : os_lseek(file, 0, SEEK_END);
+    result = result == 0 && length != text->bytes ? -EIO
+                                                  : result; /* what was set aside is still there */
     result = result < 0 || named ? result : os_link_fd(file, folder, name);
     if (result < 0 && named) {
         (void)!os_unlinkat(folder, name, 0);
@@ -123,6 +129,9 @@ static int write_report(struct watchdog *watchdog, size_t slot, enum watch_endin
     int result = ours <= 0 ? ours : write_file(watchdog, slot, text, temporary);
     if (ours == 1 && result == 0) {
         result = os_renameat(folder, temporary, folder, name, 0);
+        if (result == 0 && !watch_is_at(folder, name, fd_num(&watchdog->spares[slot]))) {
+            result = -EIO;
+        }
         if (result < 0) {
             (void)!os_unlinkat(folder, temporary, 0);
         }

@@ -62,14 +62,14 @@ static int make_directory(struct watchdog *watchdog, size_t i)
         return result;
     }
     with_fd made = fd_adopt(os_openat(parent, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0));
-    entry->self = fd_is_open(&made) ? watch_identity_of(fd_num(&made)) : (struct watch_identity){0};
+    bool there = fd_is_open(&made) && watch_is_at(parent, entry->name, fd_num(&made));
+    entry->self = there ? watch_identity_of(fd_num(&made)) : (struct watch_identity){0};
     if (entry->self.inode == 0) {
         (void)!os_unlinkat(parent, entry->name, AT_REMOVEDIR);
         return fd_is_open(&made) ? -EIO : fd_error(&made);
     }
     const struct watch_word word = {.said = WATCH_MADE, .index = (uint32_t)i, .made = entry->self};
-    watchdog_say(&word, fd_num(&made));
-    return 0;
+    return watchdog_say(&word, fd_num(&made));
 }
 
 static int make_directories(struct watchdog *watchdog)

@@ -86,34 +86,37 @@ static int remove_contents(struct removal *removal, int dir_fd, int depth)
     }
 }
 
-/* 0 when it is no longer there, or another is there by now. */
-static int remove_directory(const struct watch_entry *entry, int parent_fd)
+/* 1: the name leads to what was made; 0: to nothing or to something else; -errno. */
+static int is_there(const struct watch_entry *entry, int parent_fd)
 {
-    struct stat facts;
+    struct watch_identity there;
+    int result = watch_look(parent_fd, entry->name, &there);
+    return result == 0 ? watch_same(&there, &entry->self) : result == -ENOENT ? 0 : result;
+}
+
+static int empty_directory(const struct watch_entry *entry, int parent_fd)
+{
     with_fd dir =
         fd_adopt(os_openat(parent_fd, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0));
     if (!fd_is_open(&dir)) {
-        return fd_error(&dir) == -ENOENT || fd_error(&dir) == -ENOTDIR || fd_error(&dir) == -ELOOP
-                   ? 0
-                   : fd_error(&dir);
+        return fd_error(&dir);
     }
-    int result = os_fstat(fd_num(&dir), &facts);
-    if (result < 0) {
-        return result;
+    struct watch_identity held = watch_identity_of(fd_num(&dir));
+    struct removal removal = {.device = held.device, .entries = ENTRIES_MAX};
+    return watch_same(&held, &entry->self) ? remove_contents(&removal, fd_num(&dir), 0) : -ESTALE;
+}
+
+/* 0 when it is no longer there, or another is there by now. Asked again right before the removal. */
+static int remove_directory(const struct watch_entry *entry, int parent_fd)
+{
+    int there = is_there(entry, parent_fd);
+    int result = there == 1 ? empty_directory(entry, parent_fd) : there;
+    there = result < 0 ? result : is_there(entry, parent_fd);
+    if (there != 1) {
+        return there;
     }
-    struct watch_identity there = {facts.st_dev, facts.st_ino, facts.st_uid, 0};
-    if (!watch_same(&there, &entry->self)) {
-        return 0;
-    }
-    struct removal removal = {.device = facts.st_dev, .entries = ENTRIES_MAX};
-    result = remove_contents(&removal, fd_num(&dir), 0);
-    /* Right before: the name leads to what was emptied. */
-    result = result < 0 ? result : os_stat_entry(parent_fd, entry->name, &facts);
-    there = (struct watch_identity){facts.st_dev, facts.st_ino, facts.st_uid, 0};
-    if (result < 0 || !watch_same(&there, &entry->self)) {
-        return result == -ENOENT ? 0 : result;
-    }
-    return os_unlinkat(parent_fd, entry->name, AT_REMOVEDIR);
+    result = os_unlinkat(parent_fd, entry->name, AT_REMOVEDIR);
+    return result < 0 || watch_is_nowhere(parent_fd, entry->name) ? result : -EIO;
 }
 
 /* Made right before the crash, so that only its unpredictable name is on record: nobody can have put
@@ -121,6 +124,7 @@ static int remove_directory(const struct watch_entry *entry, int parent_fd)
 static int remove_unrecorded(const struct watch_entry *entry, int parent_fd)
 {
     int result = os_unlinkat(parent_fd, entry->name, AT_REMOVEDIR);
+    result = result < 0 || watch_is_nowhere(parent_fd, entry->name) ? result : -EIO;
     return result == -ENOENT ? 0 : result;
 }
 

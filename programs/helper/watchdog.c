@@ -31,6 +31,7 @@ enum {
     UNIT_MS = 5000,
     UNIT_PAUSE_MS = 20,
     OWN_MASK = 077,
+    DEAF_MAX = 16,
 };
 
 /* --- small things ------------------------------------------------------------------------------- */
@@ -45,13 +46,24 @@ void watch_pause(int ms)
     (void)!os_poll(-1, 0, ms);
 }
 
+static struct watch_identity identity_in(const struct stat *facts)
+{
+    return (struct watch_identity){facts->st_dev, facts->st_ino, facts->st_uid, 0};
+}
+
 struct watch_identity watch_identity_of(int fd)
 {
-    struct stat facts;
-    if (os_fstat(fd, &facts) < 0) {
-        return (struct watch_identity){0};
-    }
-    return (struct watch_identity){facts.st_dev, facts.st_ino, facts.st_uid, 0};
+    struct stat facts = {0};
+    return os_fstat(fd, &facts) < 0 ? (struct watch_identity){0} : identity_in(&facts);
+}
+
+/* What the kernel says to have told is believed only with an inode: 0 is none. */
+int watch_look(int folder, const char *name, struct watch_identity *ret_identity)
+{
+    struct stat facts = {0};
+    int result = os_stat_entry(folder, name, &facts);
+    *ret_identity = identity_in(&facts);
+    return result < 0 ? result : facts.st_ino == 0 ? -EIO : 0;
 }
 
 bool watch_same(const struct watch_identity *a, const struct watch_identity *b)
@@ -59,12 +71,24 @@ bool watch_same(const struct watch_identity *a, const struct watch_identity *b)
     return a->inode != 0 && a->device == b->device && a->inode == b->inode && a->owner == b->owner;
 }
 
-/* Nobody is left to tell when it cannot be sent. */
-void watchdog_say(const struct watch_word *word, int fd)
+bool watch_is_at(int folder, const char *name, int fd)
+{
+    struct watch_identity there;
+    struct watch_identity wanted = watch_identity_of(fd);
+    return watch_look(folder, name, &there) == 0 && watch_same(&there, &wanted);
+}
+
+bool watch_is_nowhere(int folder, const char *name)
+{
+    struct watch_identity there;
+    return watch_look(folder, name, &there) == -ENOENT;
+}
+
+int watchdog_say(const struct watch_word *word, int fd)
 {
     ssize_t sent = fd < 0 ? os_send(WATCH_CHANNEL_FD, word, sizeof *word)
                           : os_send_fds(WATCH_CHANNEL_FD, word, sizeof *word, &fd, 1);
-    (void)sent;
+    return sent < 0 ? (int)sent : 0;
 }
 
 static void say(enum watch_said said, int sys, uint32_t left, const char *text)
@@ -74,7 +98,7 @@ static void say(enum watch_said said, int sys, uint32_t left, const char *text)
         const char *end = word.text + sizeof word.text - 1;
         (void)launcher_add_text(word.text, end, text);
     }
-    watchdog_say(&word, -1);
+    (void)!watchdog_say(&word, -1); /* nobody is left to tell when it cannot be sent */
 }
 
 /* --- the end ------------------------------------------------------------------------------------ */
@@ -182,8 +206,7 @@ static int on_start(struct watchdog *watchdog, const struct watch_packet *packet
         return result;
     }
     const struct watch_word word = {.said = WATCH_READY, .watchdog = watchdog->manifest.watchdog};
-    watchdog_say(&word, -1);
-    return 0;
+    return watchdog_say(&word, -1);
 }
 
 static int on_arm(struct watchdog *watchdog, const struct watch_packet *packet, struct fd *fds)
@@ -304,14 +327,16 @@ static enum heard hear(struct watchdog *watchdog)
     static struct watch_packet packet; /* larger than a stack frame should be */
     struct fd fds[WATCH_FDS] = {0};
     ssize_t got = os_recv_fds(WATCH_CHANNEL_FD, &packet, sizeof packet, fds, WATCH_FDS);
-    if (got == -EAGAIN) {
-        return HEARD_NOTHING;
+    bool ended = got == 0 || got == -ECONNRESET;
+    if (got == -EAGAIN || (got < 0 && !ended && got != -EPROTO && ++watchdog->deaf < DEAF_MAX)) {
+        return HEARD_NOTHING; /* it may be the end that could not be read: once more */
     }
+    watchdog->deaf = 0;
     int result = got <= 0 ? (int)got : obey(watchdog, &packet, (size_t)got, fds);
     for (size_t i = 0; i < WATCH_FDS; i++) {
         fd_close(&fds[i]);
     }
-    if (got == 0 || got == -ECONNRESET) {
+    if (ended) {
         return HEARD_END;
     }
     if (result == OVER) {

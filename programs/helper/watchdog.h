@@ -33,6 +33,7 @@ struct watchdog {
     bool warned;         /* it passed once: the leaf was killed */
     bool adopted;        /* the manifest is another's, which died */
     bool dying;          /* the controller is no more: nothing is made any more */
+    int deaf;            /* times in a row that the channel could not be read */
     uint32_t told;       /* the orders that came, by bit */
 
     struct fd controller; /* pidfd */
@@ -58,10 +59,14 @@ static inline int watchdog_fail(struct watchdog *watchdog, int sys, const char *
 
 /* watchdog.c */
 struct watch_identity watch_identity_of(int fd); /* inode 0: it cannot be told */
+/* Of an entry itself, no link is followed; -errno. */
+int watch_look(int folder, const char *name, struct watch_identity *ret_identity) must_check;
 bool watch_same(const struct watch_identity *a, const struct watch_identity *b);
+bool watch_is_at(int folder, const char *name, int fd); /* the name leads to that very file */
+bool watch_is_nowhere(int folder, const char *name);
 void watch_pause(int ms);
 int64_t watch_now(void);
-void watchdog_say(const struct watch_word *word, int fd); /* fd -1: none */
+int watchdog_say(const struct watch_word *word, int fd) must_check; /* fd -1: none */
 
 /* watch-start.c */
 int start_prepare(struct watchdog *watchdog, struct fd *fds) must_check;

@@ -320,18 +320,36 @@ static int remove_entry(const struct watch_entry *entry, const struct bfs_dir *p
     return err_set(err, failure.code, "%s", failure.msg);
 }
 
+/* The manifest's next state, complete but not renamed: nobody else can guess its name. */
+static void remove_unfinished(const struct watchdog *watchdog)
+{
+    struct err ignored = {0};
+    with_string next = memory_format("%s.new", watchdog->manifest.file.name);
+    if (bfs_remove(watchdog->request->folder, next, NULL, &ignored) < 0) {
+        /* Nearly always there is none. */
+    }
+}
+
 /* WD-3: exactly what was reported. */
 static int remove_reported(struct watchdog *watchdog, struct err *err)
 {
     const struct watchdog_request *request = watchdog->request;
     int result = 0;
     for (size_t i = 0; i < WATCH_DIRECTORIES && request->directories[i]; i++) {
-        if (remove_entry(&watchdog->manifest.directories[i], request->directories[i], err) < 0) {
+        if (watchdog->manifest.directories[i].self.inode == 0) {
+            /* It may have been made all the same: only the manifest knows. */
+            result = err_set(err, ERR_UNAVAILABLE, "the watchdog reported no directory");
+        } else if (remove_entry(&watchdog->manifest.directories[i], request->directories[i], err) <
+                   0) {
             result = -1;
         }
     }
     /* As long as a directory is left, the manifest says so. */
-    return result < 0 ? -1 : remove_entry(&watchdog->manifest.file, request->folder, err);
+    if (result < 0 || remove_entry(&watchdog->manifest.file, request->folder, err) < 0) {
+        return -1;
+    }
+    remove_unfinished(watchdog);
+    return 0;
 }
 
 /* A word of its failure comes after it removed everything itself. */

@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""Every kernel call of the watchdog fails once, or claims success and does nothing.
+
+Whichever it is: it ends by itself; what it could not do stands in its manifest, and `berm recover --runs` does it then;
+no crash after `ready` is untold, and nothing is told of a run that was disarmed.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "lib"), str(HERE.parent / "crash")]
+from place import CLEAN, DRIVE, PROVISIONAL, Place  # noqa: E402
+from tap import SLOWNESS, case, children, main  # noqa: E402
+
+LONG = bool(os.environ.get("BERM_TEST_LONG"))
+ERRNOS = ["EIO", "ENOSPC", "EPERM", "ENOENT"] if LONG else ["EIO"]
+LATE = 20  # calls beyond those of a run without a fault, since a fault adds some
+
+
+def one(t, place, fault, orders):
+    """The words of one controller; it dies at the end of its orders."""
+    place.renew()
+    child = t.start(DRIVE, *place.options(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    env={"BERM_FAULT": fault})
+    out = child.communicate(orders, timeout=60 * SLOWNESS)[0].decode()
+    t.started.remove(child)
+    t.wait_until(lambda: not children(), f"{fault}: the watchdog ends", deadline_s=60)
+    return out.split("\n")
+
+
+def settle(t, place, fault):
+    """What is left is healed by the next recover, which has no fault."""
+    recorded = [name for name in place.manifests() if name.endswith(".watch")]
+    done = t.berm("recover", "--runs", "--json", deadline_s=60)
+    t.equal((done.status, done.json()["healed"]), (0, len(recorded)), f"{fault}: {done}")
+    place.nothing_left(fault)
+    return bool(recorded)
+
+
+@case("each call of the watchdog fails once: a run that is disarmed", deadline_s=1800)
+def _(t):
+    place = Place(t)
+    for errno in [*ERRNOS, "noop"]:
+        number, kept, same = 0, 0, 0
+        while same < LATE:
+            number += 1
+            fault = f"watchdog:{number}:{errno}"
+            words = one(t, place, fault, b"disarm\n")
+            t.true(place.said() <= {PROVISIONAL, CLEAN}, f"{fault}: {words}")
+            t.true("disarmed" not in words or place.said() == {PROVISIONAL}, f"{fault}: {words}")
+            healed = settle(t, place, fault)
+            kept += healed
+            same = same + 1 if words[1:] == ["disarmed", ""] and not healed else 0
+        print(f"# {errno}: {number - LATE} calls, {kept} times the manifest was left to recover")
+        t.true(number - LATE > 40, number)
+
+
+@case("each call of the watchdog fails once: its controller dies", deadline_s=1800)
+def _(t):
+    place = Place(t)
+    for errno in [*ERRNOS, "noop"]:
+        number, kept, same = 0, 0, 0
+        while same < LATE:
+            number += 1
+            fault = f"watchdog:{number}:{errno}"
+            words = one(t, place, fault, b"")
+            ready = words[0].startswith("ready")
+            healed = settle(t, place, fault)
+            kept += healed
+            # After `ready` it is told, at the latest by recover.
+            t.true(place.said() == {CLEAN} if ready or healed else place.said() <= {PROVISIONAL, CLEAN},
+                   f"{fault}: {words} {[text[:200] for text in place.said()]}")
+            same = same + 1 if ready and not healed else 0
+        print(f"# {errno}: {number - LATE} calls, {kept} times the manifest was left to recover")
+        t.true(number - LATE > 40, number)
+
+
+main()
