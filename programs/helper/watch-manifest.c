@@ -35,7 +35,7 @@ static int publish(struct watchdog *watchdog, int file_fd, const char *temporary
 {
     int folder = fd_num(&watchdog->folder);
     const char *name = watchdog->manifest.file.name;
-    bool first = watchdog->manifest.state == WATCH_INTENT;
+    bool first = watchdog->manifest.file.self.inode == 0;
     bool direct = first && !named; /* it has no name yet, and nothing is replaced */
     int result = named ? 0 : os_link_fd(file_fd, folder, direct ? name : temporary);
     if (result == 0 && !direct) {

@@ -116,7 +116,10 @@ int start_prepare(struct watchdog *watchdog, struct fd *fds)
     if (result < 0) {
         return watchdog_fail(watchdog, result, "read its own start time");
     }
-    result = manifest_write(watchdog, WATCH_INTENT);
+    /* Where nothing is made, the first state is the second. */
+    result = watchdog->manifest.directories[0].path[0] != '\0'
+                 ? manifest_write(watchdog, WATCH_INTENT)
+                 : 0;
     result = result < 0 ? result : make_directories(watchdog);
     result = result < 0 ? result : take_lock(watchdog);
     result = result < 0 ? result : set_aside(watchdog);

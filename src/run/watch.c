@@ -55,10 +55,27 @@ static struct watchdog_slot place_of(const struct slot *slot)
                 : (struct watchdog_slot){NULL, NULL};
 }
 
+/* What a death of both left of earlier runs goes before this one begins; what cannot go does not keep it
+ * from running, and is told. */
+static void heal_earlier_runs(struct run *run)
+{
+    with_recovery recovery = {0};
+    struct err ignored = {0};
+    if (recover_runs(run->request->environment, run->request->clock, &recovery, &ignored) == 0 &&
+        recovery.counts[RECOVER_LEFT] > 0) {
+        strvec_push_format(
+            &run->preparation.notes,
+            "%lld earlier run(s) that died left something that could not be removed; "
+            "`berm recover --runs` says what",
+            (long long)recovery.counts[RECOVER_LEFT]);
+    }
+}
+
 int run_watch_start(struct run *run, const char *unit, struct err *err)
 {
     struct run_watch *watch = &run->watch;
     with_fd reports = {0};
+    heal_earlier_runs(run);
     if (recover_open_folder(run->request->environment, &watch->folder, err) < 0 ||
         seal_reports(run, CRASH_BEFORE_PAYLOAD, &reports, err) < 0) {
         return -1;

@@ -12,6 +12,7 @@
 #include "file.h"
 #include "memory.h"
 #include "process.h"
+#include "recover.h"
 #include "run-priv.h"
 #include "validate.h"
 
@@ -185,6 +186,25 @@ static void what_is_left_is_told(void **state)
     end(run);
 }
 
+/* TR-5: an earlier run is not passed over. */
+static void what_an_earlier_run_left_is_told(void **state)
+{
+    struct err err = {0};
+    with_bfs_dir folder = {0};
+    assert_int_equal(recover_open_folder(environment, &folder, &err), 0);
+    with_fd file = fd_adopt(os_openat(bfs_dir_fd(&folder), "x.watch", O_WRONLY | O_CREAT, 0600));
+    assert_true(fd_is_open(&file));
+    struct run *run = begin();
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run->preparation.notes.count, 1);
+    assert_non_null(strstr(run->preparation.notes.strings[0], "1 earlier run"));
+    assert_int_equal(run_watch_end(run, &err), 0);
+    run_watch_done(run);
+    assert_int_equal(unlinkat(bfs_dir_fd(&folder), "x.watch", 0), 0);
+    strvec_done(&run->preparation.notes);
+    end(run);
+}
+
 static void without_a_watchdog_there_is_nothing_to_do(void **state)
 {
     struct err err = {0};
@@ -203,6 +223,7 @@ int main(void)
         PLACED(a_run_that_was_disarmed_keeps_its_records),
         PLACED(a_death_before_the_payload_is_told),
         PLACED(what_is_left_is_told),
+        PLACED(what_an_earlier_run_left_is_told),
         PLACED(without_a_watchdog_there_is_nothing_to_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
