@@ -163,6 +163,20 @@ static int end(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* The socket that programs ask at comes before the sandbox is ready, and is kept until then. */
+static void a_socket_that_comes_is_kept(void **state)
+{
+    const struct launch_word word = {.said = LAUNCH_CONTEXT};
+    int number = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(os_send_fds(fd_num(&far), &word, sizeof word, &number, 1), sizeof word);
+    close(number);
+    launch_hear(&broker);
+    assert_true(fd_is_open(&broker.context_listener));
+    assert_int_equal(broker.state, STOP_GATED);
+    say(&word); /* without one: there is none any more */
+    assert_false(fd_is_open(&broker.context_listener));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +190,7 @@ int main(void)
         CASE(a_killed_launcher_took_the_payload_with_it),
         CASE(a_failure_with_a_full_quota_is_the_limit),
         CASE(a_success_with_a_full_quota_is_none),
+        CASE(a_socket_that_comes_is_kept),
         CASE(nobody_to_say_anything_to),
     };
     return cmocka_run_group_tests_name("supervise/launch", tests, NULL, NULL);

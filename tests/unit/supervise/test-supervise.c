@@ -297,9 +297,41 @@ static void berm_is_a_subreaper_for_the_time_of_the_run(void **state)
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
+/* CX-1 CX-3: the run answers while it runs, from the payload's first instruction on. That nobody can ask is
+ * told, and the run is the same. Here no process can be in a leaf, so the answer is CONTEXT_NOT_A_MEMBER. */
+static void a_program_may_ask_about_its_run(void **state)
+{
+    static const char script[] = "import socket, struct, sys\n"
+                                 "ask = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+                                 "ask.settimeout(10)\n"
+                                 "ask.connect(sys.argv[1].replace('@', chr(0)))\n"
+                                 "sys.exit(struct.unpack_from('=IHH', ask.recv(100))[2] + 10)\n";
+    char leaf[64];
+    char address[CONTEXT_ADDRESS_SIZE];
+    (void)snprintf(leaf, sizeof leaf, "/berm-unit%d.scope/payload", getpid());
+    assert_true(context_address(leaf, address));
+    struct context_facts facts = {.leaf = leaf, .run = "unit"};
+    struct trial trial = trial_of("/usr/bin/python3", "-c", script, address);
+    trial.request.context = &facts;
+    trial_run(&trial);
+    assert_int_equal(trial.ending->context_failure.code, ERR_NONE);
+    assert_int_equal(trial.ending->how, ENDED_EXITED);
+    assert_int_equal(trial.ending->exit_code, CONTEXT_NOT_A_MEMBER + 10);
+    trial_done(&trial);
+
+    facts.leaf = "/";
+    trial = trial_of("/bin/sh", "-c", "exit 3");
+    trial.request.context = &facts;
+    trial_run(&trial);
+    assert_int_equal(trial.ending->context_failure.code, ERR_UNAVAILABLE);
+    assert_int_equal(trial.ending->exit_code, 3);
+    trial_done(&trial);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_may_ask_about_its_run),
         cmocka_unit_test(an_exit_is_the_payloads_own),
         cmocka_unit_test(a_signal_that_berm_did_not_send_is_told),
         cmocka_unit_test(a_timeout_ends_the_whole_tree),
