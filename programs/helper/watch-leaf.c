@@ -16,10 +16,10 @@
 #include "watchdog.h"
 
 enum {
-    AGAIN_MS = 10,    /* between two writes of cgroup.kill */
-    BUSY_MS = 5,      /* between two attempts to remove, or looks at what somebody else removes */
-    KILL_MS = 10000,  /* then what is left is told, and left to `berm recover` */
-    REMOVE_MS = 5000, /* processes that were killed linger (systemd removes a scope by itself) */
+    AGAIN_MS = 10,     /* between two writes of cgroup.kill */
+    BUSY_MS = 5,       /* between two attempts to remove, or looks at what somebody else removes */
+    KILL_MS = 10000,   /* then what is left is told, and left to `berm recover` */
+    REMOVE_MS = 10000, /* processes that were killed linger (systemd removes a scope by itself) */
 };
 
 static bool is_removed(int cgroup_fd)

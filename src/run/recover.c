@@ -11,6 +11,7 @@
 #include "archive.h"
 #include "event.h"
 #include "file.h"
+#include "manifest-priv.h"
 #include "memory.h"
 #include "proc.h"
 #include "process.h"
@@ -213,30 +214,6 @@ static int finish(const struct bfs_dir *folder, struct found *found, struct span
 
 /* --- one manifest -------------------------------------------------------------------------------- */
 
-/* The bytes are a manifest that this build understands; its texts lie in them. */
-static int read_manifest(struct span bytes, struct watch_manifest *ret_manifest,
-                         struct span *ret_reports, struct err *err)
-{
-    if (bytes.n < sizeof *ret_manifest) {
-        return err_set(err, ERR_CORRUPT, "it is cut");
-    }
-    memcpy(ret_manifest, bytes.p, sizeof *ret_manifest);
-    if (memcmp(ret_manifest->magic, WATCH_MAGIC, sizeof ret_manifest->magic) == 0 &&
-        ret_manifest->version > WATCH_VERSION) {
-        return err_set(err, ERR_UNAVAILABLE, "it is of a later berm (version %u)",
-                       ret_manifest->version);
-    }
-    *ret_reports = span_of(bytes.p + sizeof *ret_manifest, bytes.n - sizeof *ret_manifest);
-    const struct watch_reports *reports =
-        (const struct watch_reports *)(const void *)ret_reports->p;
-    if (!watch_manifest_check(ret_manifest) || ret_reports->n != ret_manifest->reports_bytes ||
-        watch_manifest_sum(ret_manifest, ret_reports->p) != ret_manifest->sum ||
-        !watch_reports_check(reports, ret_reports->n)) {
-        return err_set(err, ERR_CORRUPT, "it is no manifest of berm's");
-    }
-    return 0;
-}
-
 static void say_left(uint32_t left, char *text, size_t size)
 {
     static const char *const words[] = {"processes", "a cgroup", "a directory", "a report",
@@ -282,7 +259,7 @@ static void heal(const struct bfs_dir *folder, const char *name, const struct os
     struct found *found = memory_new(sizeof *found);
     ret->state = RECOVER_LEFT;
     if (bfs_read(folder, name, &rule, &bytes, &facts, &err) < 0 ||
-        read_manifest(buf_span(&bytes), &found->manifest, &reports, &err) < 0) {
+        manifest_read(buf_span(&bytes), &found->manifest, &reports, &err) < 0) {
         (void)snprintf(ret->what, sizeof ret->what, "%s: %s", name, err.msg);
         memory_free(found);
         return;

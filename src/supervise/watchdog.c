@@ -490,7 +490,10 @@ int watchdog_disarm(struct watchdog *watchdog, struct err *err)
     int result = expect(watchdog, WATCH_DISARMED, ANSWER_MS * NS_PER_MS, &word, &failure);
     watchdog->over = true;
     if (result == 0) { /* it leaves, unless systemd has yet to move it to its scope */
+        siginfo_t ended;
         (void)!os_poll(fd_num(&watchdog->detached.pidfd), POLLIN, LEAVE_MS);
+        /* A berm that orphans come to has it for a child after all. */
+        (void)!os_waitid(P_PID, watchdog->process.pid, &ended, WEXITED | WNOHANG, NULL);
         os_boundary(BOUNDARY_DISARMED);
         return 0;
     }

@@ -289,6 +289,38 @@ for what, words in ENDS.items():
         t.true(not leaf.scope.exists() and run.said() == "crash", run.said())
 
 
+@case("R43 a scope of systemd's, whose maker dies as well: leaf, anchor, scope and unit go", deadline_s=120)
+def _(t):
+    before(t)
+    maker = t.start(BUILD / "tests/lib/scope-drive", "--memory", 64 << 20, "--", "sleep", "1000",
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    said = {}
+    while "admitted" not in said:
+        line = maker.stdout.readline().decode()
+        t.true(line and not line.startswith(("error", "died")), f"{line} {said}")
+        word, _, rest = line.strip().partition(" ")
+        said[word] = rest
+
+    class Systemds:
+        folder = Path(said["scope"]) / "payload"
+
+        def options(self):
+            return ["--scope", said["scope"], "--leaf", "payload"]
+
+    run = Run(t, Systemds())
+    t.equal(run.tell("arm"), ["armed"])
+    for child in (maker, run.child):
+        child.kill()
+    for child in (maker, run.child):
+        child.wait()
+    run.watchdog_ends()
+    t.equal(run.said(), "crash")
+    t.true(not Path(said["scope"]).exists(), "the scope is gone")
+    t.wait_until(lambda: not children(), "all are reaped")
+    done = check(t, "after")
+    t.equal(done.status, 0, str(done))
+
+
 @case("it does not leave before it is in the scope that was asked for, or five seconds have passed",
       deadline_s=90)
 def _(t):
