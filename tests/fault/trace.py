@@ -37,6 +37,8 @@ SAME = {"fstat": "newfstatat", "pread": "pread64", "clone": "clone3", "fork": "c
         "faccessat2", "sendto": "sendto", "signalfd": "signalfd4", "timerfd_settime64":
         "timerfd_settime"}
 LOG_FD = 9
+# A file of a program's own may have that number too, where the log was closed.
+LOG_LINE = re.compile(rf'{LOG_FD}, "\w+ \d+ (\w+)\\n"')
 
 
 def canonical(name):
@@ -64,8 +66,8 @@ def uncounted(text):
                 payload.add(pid)
             else:
                 announced[pid] = None        # berm's own exec by strace
-        elif name == "write" and arguments.startswith(f"{LOG_FD}, \""):
-            announced[pid] = arguments.split('"')[1].split("\\n")[0].split()[2]
+        elif name == "write" and (line := LOG_LINE.match(arguments)):
+            announced[pid] = line[1]
         elif name in NOT_COUNTED or (name == "getrandom" and "GRND_NONBLOCK" in arguments):
             pass                             # the second: the allocator's, once
         elif canonical(name) == canonical(announced.get(pid) or ""):
