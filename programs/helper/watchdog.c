@@ -221,6 +221,8 @@ static int on_arm(struct watchdog *watchdog, const struct watch_packet *packet, 
     struct watch_identity scope = watch_identity_of(fd_num(&watchdog->scope));
     if (!watch_same(&leaf, &packet->body.leaf.self) ||
         !watch_same(&scope, &packet->body.leaf.scope)) {
+        fd_close(&watchdog->leaf); /* it is not to be ended for what it is not */
+        fd_close(&watchdog->scope);
         return watchdog_fail(watchdog, -ESTALE, "hold the leaf that it was told of");
     }
     if (watchdog->dying) {
@@ -285,7 +287,7 @@ static const struct {
     [WATCH_ARM] = {sizeof(struct watch_leaf), true, true, AFTER(WATCH_START), on_arm},
     [WATCH_DEADLINE] = {0, false, false, AFTER(WATCH_START), on_deadline},
     [WATCH_LET_GO] = {0, false, true, AFTER(WATCH_ARM), on_let_go},
-    [WATCH_DISARM] = {0, false, true, AFTER(WATCH_START), on_disarm},
+    [WATCH_DISARM] = {0, false, false, AFTER(WATCH_START), on_disarm},
     [WATCH_FINISH] = {0, false, true, AFTER(WATCH_START), on_finish},
 };
 
@@ -313,9 +315,10 @@ enum heard { HEARD_NOTHING, HEARD_ORDER, HEARD_OVER, HEARD_END };
  * slots are the controller's. */
 no_return static void give_up(struct watchdog *watchdog, int sys)
 {
-    uint32_t left = tree_remove_directories(watchdog);
-    if (left == 0 && manifest_remove(watchdog) < 0) {
-        left = WATCH_LEFT_MANIFEST;
+    uint32_t left = 0;
+    if (!watchdog->adopted) { /* else all stays on record, as it was found */
+        left = tree_remove_directories(watchdog);
+        left |= left == 0 && manifest_remove(watchdog) < 0 ? WATCH_LEFT_MANIFEST : 0;
     }
     say(WATCH_FAILED, sys, left, watchdog->what ? watchdog->what : "hear the controller");
     leave(watchdog, HELPER_EXIT_REFUSED);
@@ -342,10 +345,16 @@ static enum heard hear(struct watchdog *watchdog)
     if (result == OVER) {
         return HEARD_OVER;
     }
-    if (result < 0 && !watchdog->dying) {
+    if (result < 0 && watchdog->dying) {
+        return HEARD_END;
+    }
+    if (result < 0 && !fd_is_open(&watchdog->leaf)) {
         give_up(watchdog, result);
     }
-    return result < 0 ? HEARD_END : HEARD_ORDER;
+    if (result < 0) { /* nobody else would end the leaf, should the controller die now */
+        say(WATCH_FAILED, result, 0, watchdog->what ? watchdog->what : "hear the controller");
+    }
+    return HEARD_ORDER;
 }
 
 /* --- the loop ----------------------------------------------------------------------------------- */

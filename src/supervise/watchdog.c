@@ -487,13 +487,18 @@ int watchdog_disarm(struct watchdog *watchdog, struct err *err)
     }
     watchdog->packet.head = (struct watch_request){.order = WATCH_DISARM};
     (void)!send_packet(watchdog, 0, NULL); /* the answer says whether it arrived */
+    word.said = WATCH_DISARMED;
     int result = expect(watchdog, WATCH_DISARMED, ANSWER_MS * NS_PER_MS, &word, &failure);
+    if (result < 0 && word.said == WATCH_FAILED && word.left == 0) {
+        return err_set(err, failure.code, "%s", failure.msg); /* and goes on watching */
+    }
     watchdog->over = true;
     if (result == 0) { /* it leaves, unless systemd has yet to move it to its scope */
         siginfo_t ended;
         (void)!os_poll(fd_num(&watchdog->detached.pidfd), POLLIN, LEAVE_MS);
         /* A berm that orphans come to has it for a child after all. */
-        (void)!os_waitid(P_PID, watchdog->process.pid, &ended, WEXITED | WNOHANG, NULL);
+        (void)!os_waitid(P_PIDFD, fd_num(&watchdog->detached.pidfd), &ended, WEXITED | WNOHANG,
+                         NULL);
         os_boundary(BOUNDARY_DISARMED);
         return 0;
     }

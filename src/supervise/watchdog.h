@@ -18,6 +18,7 @@
  *                                                     removed and it is gone
  *   watchdog_free(watchdog)
  *
+ * A disarming is refused as long as the leaf is there: the watchdog goes on watching, and may be asked again.
  * Every way out of a run disarms: to free a watchdog that was not disarmed is to die, and it does what it
  * does then, which includes the report of a crash.
  *
