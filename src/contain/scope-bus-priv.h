@@ -49,6 +49,8 @@ struct bus_unit {
  * ERR_UNAVAILABLE: libsystemd is not to be had. */
 int bus_open(const char *socket, struct bus **ret_bus, struct err *err) must_check;
 void bus_close(struct bus *bus);
+/* No unit is waited for any more: what jobs others have would only pile up in a long run. */
+void bus_hear_no_jobs(struct bus *bus);
 
 int bus_start_unit(struct bus *bus, struct bus_unit *unit, struct err *err) must_check;
 int bus_push(struct bus *bus, int64_t deadline_ns, struct err *err) must_check;

@@ -24,6 +24,7 @@
     X(sd_bus_get_timeout)                                                                          \
     X(sd_bus_close_unref)                                                                          \
     X(sd_bus_match_signal_async)                                                                   \
+    X(sd_bus_slot_unref)                                                                           \
     X(sd_bus_call_async)                                                                           \
     X(sd_bus_path_encode)                                                                          \
     X(sd_bus_message_new_method_call)                                                              \
@@ -70,6 +71,7 @@ struct answer {
 
 struct bus {
     sd_bus *connection;
+    sd_bus_slot *jobs; /* NULL: their ends are not listened to */
     struct bus_unit *units[UNITS_MAX];
     int unit_count;
     struct answer answer;
@@ -188,11 +190,20 @@ int bus_open(const char *socket, struct bus **ret_bus, struct err *err)
     return 0;
 }
 
+void bus_hear_no_jobs(struct bus *bus)
+{
+    if (bus->jobs) {
+        sd.sd_bus_slot_unref(bus->jobs);
+        bus->jobs = NULL;
+    }
+}
+
 void bus_close(struct bus *bus)
 {
     if (!bus) {
         return;
     }
+    bus_hear_no_jobs(bus);
     if (bus->connection) {
         sd.sd_bus_close_unref(bus->connection);
     }

@@ -2,23 +2,21 @@
 #include "scope-priv.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 /* A cgroup hands on what it has only while no process is in it; the root is the exception. */
 static int hand_on(struct scope *scope, struct err *err)
 {
-    const bool io = scope->request.with_io;
     char text[CGROUP_TEXT_SIZE] = "";
     int parent = fd_num(&scope->parent);
     ssize_t got = os_cgroup_read(parent, "cgroup.subtree_control", text, sizeof text);
-    if (got >= 0 && cgroup_has_word(text, "memory") && cgroup_has_word(text, "pids") &&
-        (!io || cgroup_has_word(text, "io"))) {
+    if (scope->request.with_io && got >= 0 && !cgroup_has_word(text, "io")) {
+        (void)!os_cgroup_write(parent, "cgroup.subtree_control", "+io"); /* a wish */
+    }
+    if (got >= 0 && cgroup_has_word(text, "memory") && cgroup_has_word(text, "pids")) {
         return 0;
     }
-    int result = got < 0 ? (int)got
-                         : os_cgroup_write(parent, "cgroup.subtree_control",
-                                           io ? "+memory +pids +io" : "+memory +pids");
+    int result =
+        got < 0 ? (int)got : os_cgroup_write(parent, "cgroup.subtree_control", "+memory +pids");
     if (result < 0) {
         (void)err_sys(err, result,
                       "memory and pids cannot be handed on: '%s/cgroup.subtree_control'%s",
@@ -66,36 +64,12 @@ static int begin(struct scope *scope, struct err *err)
     return 0;
 }
 
-/* What systemd would set of the scope. */
-static int set_scope(struct scope *scope, struct err *err)
-{
-    const struct scope_limits *limits = &scope->limits;
-    struct scope_setting settings[] = {
-        {.file = "memory.max", .wanted = "max"},
-        {.file = "pids.max", .wanted = "max"},
-        {.file = "memory.swap.max", .wanted = "0", .optional = true},
-    };
-    if (limits->memory_max_bytes != CGROUP_NO_LIMIT) {
-        (void)snprintf(settings[0].wanted, sizeof settings[0].wanted, "%lld",
-                       (long long)(limits->memory_max_bytes + SCOPE_MEMORY_SLACK_BYTES));
-    }
-    if (limits->pids_max != CGROUP_NO_LIMIT) {
-        (void)snprintf(settings[1].wanted, sizeof settings[1].wanted, "%lld",
-                       (long long)(limits->pids_max + SCOPE_PIDS_SLACK));
-    }
-    for (size_t i = 0; i < countof(settings); i++) {
-        if (scope_set(fd_num(&scope->folder), scope->name, &settings[i], false, err) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int join(struct scope *scope, struct err *err)
 {
     const struct scope_request *request = &scope->request;
     int folder = fd_num(&scope->folder);
-    return set_scope(scope, err) < 0 || move(scope, folder, request->anchor, err) < 0 ||
+    return scope_set_outer(scope, false, err) < 0 ||
+                   move(scope, folder, request->anchor, err) < 0 ||
                    move(scope, folder, request->gate, err) < 0 ||
                    scope_find_folder(scope, request->anchor, err) < 0
                ? -1

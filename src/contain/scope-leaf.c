@@ -16,7 +16,7 @@ int64_t scope_round_down(int64_t bytes)
 
 static void number(char text[32], int64_t value)
 {
-    if (value == 0 || value == CGROUP_NO_LIMIT) {
+    if (value == CGROUP_NO_LIMIT) {
         (void)snprintf(text, 32, "max");
     } else {
         (void)snprintf(text, 32, "%lld", (long long)value);
@@ -52,21 +52,46 @@ int scope_set(int cgroup_fd, const char *where, const struct scope_setting *sett
     return 0;
 }
 
+static int64_t above(int64_t limit, int64_t slack)
+{
+    return limit == CGROUP_NO_LIMIT ? limit : limit + slack;
+}
+
+int scope_set_outer(struct scope *scope, bool only_read, struct err *err)
+{
+    struct scope_setting settings[] = {
+        {.file = "memory.oom.group", .wanted = "0"},
+        {.file = "memory.swap.max", .wanted = "0", .optional = true},
+        {.file = "memory.max"},
+        {.file = "pids.max"},
+    };
+    number(settings[2].wanted, above(scope->limits.memory_max_bytes, SCOPE_MEMORY_SLACK_BYTES));
+    number(settings[3].wanted, above(scope->limits.pids_max, SCOPE_PIDS_SLACK));
+    for (size_t i = 0; i < countof(settings); i++) {
+        if (scope_set(fd_num(&scope->folder), scope->name, &settings[i], only_read, err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Handed down to the leaves, and there. A scope with a process in it cannot hand on anything. */
 static int hand_down(struct scope *scope, struct err *err)
 {
-    const char *const wanted[] = {"memory", "pids", scope->request.with_io ? "io" : NULL};
+    static const char *const wanted[] = {"memory", "pids"};
     char text[CGROUP_TEXT_SIZE];
-    int result = os_cgroup_write(fd_num(&scope->folder), "cgroup.subtree_control",
-                                 scope->request.with_io ? "+memory +pids +io" : "+memory +pids");
+    int result = os_cgroup_write(fd_num(&scope->folder), "cgroup.subtree_control", "+memory +pids");
     if (result < 0) {
         (void)err_sys(err, result, "memory and pids cannot be handed down in '%s'", scope->path);
         err->code = ERR_UNAVAILABLE;
         return -1;
     }
+    if (scope->request.with_io) { /* a wish: without it io.stat is unknown */
+        (void)!os_cgroup_write(fd_num(&scope->folder), "cgroup.subtree_control", "+io");
+    }
     ssize_t got = os_cgroup_read(fd_num(&scope->leaf), "cgroup.controllers", text, sizeof text);
     for (size_t i = 0; i < countof(wanted); i++) {
-        if (wanted[i] && (got < 0 || !cgroup_has_word(text, wanted[i]))) {
+        if (got < 0 || !cgroup_has_word(text, wanted[i])) {
             return err_set(err, ERR_UNAVAILABLE,
                            "the controller %s is not in 'cgroup.controllers' of %s/%s, although it "
                            "was handed down",

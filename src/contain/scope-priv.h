@@ -75,6 +75,9 @@ int scope_leaves_make(struct scope *scope, struct err *err) must_check;
 /* Written, unless only_read, and read back; ERR_UNAVAILABLE names file, wanted and seen. */
 int scope_set(int cgroup_fd, const char *where, const struct scope_setting *setting, bool only_read,
               struct err *err) must_check;
+/* The scope's own limits: above the leaf's, so that the leaf's are hit first, and a kill in the leaf leaves
+ * the anchor alone. */
+int scope_set_outer(struct scope *scope, bool only_read, struct err *err) must_check;
 int64_t scope_round_down(int64_t bytes) must_check; /* to a page */
 
 /* scope-read.c */

@@ -82,6 +82,7 @@ static int join(struct scope *scope, struct err *err)
 static int verify(struct scope *scope, struct err *err)
 {
     char policy[32] = "";
+    bus_hear_no_jobs(scope->bus);
     int known =
         bus_unit_string(scope->bus, scope->name, "org.freedesktop.systemd1.Scope", "OOMPolicy",
                         policy, sizeof policy, scope->request.deadline_ns, err);
@@ -95,9 +96,19 @@ static int verify(struct scope *scope, struct err *err)
     return 0;
 }
 
+/* The connection may be older than the bus: then it is made again, once. */
 static int forget(struct scope *scope, int64_t deadline_ns, struct err *err)
 {
-    return bus_has_unit(scope->bus, scope->name, deadline_ns, err);
+    struct err first = {0};
+    int known = scope->bus ? bus_has_unit(scope->bus, scope->name, deadline_ns, &first) : -1;
+    if (known >= 0) {
+        return known;
+    }
+    bus_close(scope->bus);
+    scope->bus = NULL;
+    return bus_open(scope->offer.place, &scope->bus, err) < 0
+               ? -1
+               : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
 }
 
 const struct scope_operations scope_systemd_operations = {begin, join, verify, forget};

@@ -130,7 +130,10 @@ static int hear_anchor(struct scope *scope, enum anchor_word wanted, struct err 
 {
     char word = 0;
     int channel = scope->request.anchor_channel;
-    int ready = os_poll(channel, POLLIN, left_ms(scope->request.deadline_ns));
+    int ready;
+    do {
+        ready = os_poll(channel, POLLIN, left_ms(scope->request.deadline_ns));
+    } while (ready == -EINTR);
     ssize_t got = ready > 0 ? os_recv(channel, &word, sizeof word) : ready;
     if (ready == 0) {
         return err_set(err, ERR_TIMEOUT, "the anchor of %s did not answer in time", scope->name);
@@ -201,36 +204,10 @@ static int give_folders(struct scope *scope, struct err *err)
     return 0;
 }
 
-/* The scope's own limits lie above the leaf's, and a kill in the leaf must leave the anchor alone. */
-static int check_scope(struct scope *scope, struct err *err)
-{
-    const struct scope_limits *limits = &scope->limits;
-    struct scope_setting settings[] = {
-        {.file = "memory.max", .wanted = "max"},
-        {.file = "pids.max", .wanted = "max"},
-        {.file = "memory.swap.max", .wanted = "0", .optional = true},
-        {.file = "memory.oom.group", .wanted = "0"},
-    };
-    if (limits->memory_max_bytes != CGROUP_NO_LIMIT) {
-        (void)snprintf(settings[0].wanted, sizeof settings[0].wanted, "%lld",
-                       (long long)(limits->memory_max_bytes + SCOPE_MEMORY_SLACK_BYTES));
-    }
-    if (limits->pids_max != CGROUP_NO_LIMIT) {
-        (void)snprintf(settings[1].wanted, sizeof settings[1].wanted, "%lld",
-                       (long long)(limits->pids_max + SCOPE_PIDS_SLACK));
-    }
-    for (size_t i = 0; i < countof(settings); i++) {
-        if (scope_set(fd_num(&scope->folder), scope->name, &settings[i], true, err) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 int scope_finish(struct scope *scope, struct err *err)
 {
     if (scope->operations->join(scope, err) < 0 || scope_leaves_make(scope, err) < 0 ||
-        check_scope(scope, err) < 0 || scope->operations->verify(scope, err) < 0 ||
+        scope_set_outer(scope, true, err) < 0 || scope->operations->verify(scope, err) < 0 ||
         give_folders(scope, err) < 0) {
         return -1;
     }
@@ -340,9 +317,8 @@ static bool release_anchor(struct scope *scope, struct scope_removed *removed)
 {
     const char order = ANCHOR_LEAVE;
     if (!scope->told_to_leave) {
-        /* Whom nobody hears has ended: its pidfd says so. */
-        (void)!os_send(scope->request.anchor_channel, &order, sizeof order);
-        scope->told_to_leave = true;
+        ssize_t sent = os_send(scope->request.anchor_channel, &order, sizeof order);
+        scope->told_to_leave = sent == 1; /* else once more; when it has ended, its pidfd says so */
     }
     int ended = os_poll(scope->request.anchor_pidfd, POLLIN, 0);
     removed->anchor = ended > 0;

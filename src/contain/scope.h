@@ -129,7 +129,7 @@ struct scope_request {
     int64_t memory_max_bytes;  /* 0: no limit */
     int64_t memory_high_bytes; /* 0: none */
     int64_t pids_max;          /* 0: none */
-    bool with_io;              /* io.stat: one more controller is handed down, which takes time */
+    bool with_io;              /* a wish: io.stat, where the controller is to be had; takes time */
     int64_t runtime_max_ns;    /* systemd ends the scope then, whoever died; 0: never */
     int64_t deadline_ns;       /* monotonic; for scope_finish() to be done */
 };
