@@ -144,15 +144,17 @@ def tell(what, took):
                  for _ in range(20))
     print(f"# {what}: median {statistics.median(took) / 1e6:.1f} ms, worst {max(took) / 1e6:.1f} ms of "
           f"{len(took)}; a fork and exec here takes {statistics.median(own) / 1e6:.1f} ms")
+    return statistics.median(own)
 
 
 @case("WD-5 R38 R43 SIGKILL of the controller, 9 processes: the leaf is empty soon, and everything is removed",
       deadline_s=290)
 def _(t):
     took = measure(t, 9, ROUNDS // 2)
-    tell("9 processes", took)
-    t.true(statistics.median(took) <= 30e6, took)
-    t.true(max(took) <= 100e6, took)
+    own = tell("9 processes", took)
+    # Where others are at work a fork and exec takes longer too.
+    t.true(statistics.median(took) <= max(30e6, 2 * own), took)
+    t.true(max(took) <= max(100e6, 5 * own), took)
 
 
 @case("WD-5 R38 and with 64 processes", deadline_s=200)
