@@ -26,7 +26,7 @@ ROW = re.compile(r"^\| (\d+) \| (\w+) \| (\(scope\) )?.* \| ([^|]+) \|$", re.M)
 OLD = '{"schema": "lamina.safe-runner-report/v1", "run_id": "old001", "outcome": "success"}\n'
 RUNS = {  # that come to the boundaries of a run: (arguments, text of a script)
     "success": (["--", "/bin/true"]),
-    "timeout": (["--timeout", f"{200 * SLOWNESS:.0f}ms", "--grace-ms", "10", "--", "/bin/sleep", "1000"]),
+    "timeout": (["--timeout", f"{200 * SLOWNESS:.0f}ms", "--grace-ms", "30000", "--", "/bin/sleep", "1000"]),
 }
 
 
