@@ -55,6 +55,7 @@ int request_from_options(const struct options *options, struct run_request *requ
     set_number(options, OPTION_SAMPLE, &request->sample_ms);
     set_number(options, OPTION_TEMPORARY, &request->temporary_bytes);
     set_number(options, OPTION_TEMPORARY_FILES, &request->temporary_files);
+    set_text(options, OPTION_CGROUP_PARENT, &request->cgroup_parent);
     request->sandbox = options_given(options, OPTION_SANDBOX);
     if (options_given(options, OPTION_WRITABLE)) {
         request->writable = strvec_argv(&options->values[OPTION_WRITABLE].texts);

@@ -345,7 +345,9 @@ void summary_left(const struct summary *summary)
         if (ended > 0) {
             buf_add_format(summary->out, "%zu process%s ended, ", ended, ended == 1 ? "" : "es");
         }
-        buf_add_string(summary->out, "proved: no child is left)");
+        bool had_scope = json_is_object(lookup(record, "cgroup"));
+        buf_add_string(summary->out, had_scope ? "proved: cgroup empty and removed)"
+                                               : "proved: no child is left)");
     }
     summary_end(summary);
 }

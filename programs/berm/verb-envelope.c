@@ -127,9 +127,16 @@ int verb_envelope(const struct options *options, struct verb_end *ret_end, struc
     if (envelope_read(fd_num(&cwd), os_clock_real.realtime_ns(), &envelope, err) < 0) {
         return -1;
     }
+    const struct scope_question question = {
+        .runtime_dir = text_variable(os_environment_all(), "XDG_RUNTIME_DIR")};
+    struct scope_offer offer;
+    scope_probe(&question, &offer);
     struct contain contain;
-    contain_choose(&contain);
-    with_json could = contain_with_sandbox(os_environment_all());
+    contain_choose(&offer, &contain);
+    if (offer.adapter != SCOPE_NONE) {
+        contain_hold(false, &contain.guarantees);
+    }
+    with_json could = contain_with_sandbox(&offer, os_environment_all());
     contain.could = could;
     with_json json = envelope_to_json(&envelope, name);
     contain_add_to_envelope(&contain, json);

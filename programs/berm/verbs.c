@@ -146,6 +146,18 @@ static const struct option run_options[] = {
                 ".berm stay closed, and no daemon is reached. SECURITY.md says the rest.",
     },
     {
+        .id = OPTION_CGROUP_PARENT,
+        .kind = KIND_TEXT,
+        .name = "--cgroup-parent",
+        .value = "DIR",
+        .group = "contain",
+        .help = "make its scope in this cgroup",
+        .more = "A folder of cgroup v2 that you may write and that hands on memory and pids, for "
+                "containers and batch systems. The default: systemd's manager, else the nearest "
+                "such folder above your own.",
+        .completion = COMPLETE_FOLDER,
+    },
+    {
         .id = OPTION_WRITABLE,
         .kind = KIND_TEXT,
         .name = "--writable",

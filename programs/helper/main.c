@@ -7,11 +7,12 @@
 
 static const struct {
     const char *word;
+    const char *name; /* of the process */
     void (*main)(int argc, char **argv);
 } duties[] = {
-    {"launcher", launcher_main},
-    {"anchor", anchor_main},
-    {"watchdog", watchdog_main},
+    {"launcher", "berm-launcher", launcher_main},
+    {"anchor", "berm-anchor", anchor_main},
+    {"watchdog", "berm-watchdog", watchdog_main},
 };
 
 /* The project's own, since err.c needs more of libc than is in this image. */
@@ -25,6 +26,7 @@ int main(int argc, char **argv)
 {
     for (size_t i = 0; argc > 1 && i < countof(duties); i++) {
         if (strcmp(argv[1], duties[i].word) == 0) {
+            (void)!os_set_name(duties[i].name); /* else it would be that of a descriptor */
             duties[i].main(argc - 1, argv + 1);
         }
     }

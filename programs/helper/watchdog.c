@@ -107,9 +107,9 @@ static void say(enum watch_said said, int sys, uint32_t left, const char *text)
  * by then. */
 static void wait_for_unit(const struct watchdog *watchdog)
 {
-    int64_t until_ns = watchdog->began_ns + UNIT_MS * NS_PER_MS;
+    int64_t until_ns = watchdog->asked_ns + UNIT_MS * NS_PER_MS;
     char text[WATCH_PATH_SIZE];
-    while (watchdog->manifest.unit[0] != '\0' && watch_now() < until_ns) {
+    while (watchdog->asked_ns > 0 && watch_now() < until_ns) {
         ssize_t got = os_read_small(AT_FDCWD, "/proc/self/cgroup", text, sizeof text);
         if (got > 0 && strstr(text, watchdog->manifest.unit)) {
             return;
@@ -248,6 +248,12 @@ static int on_let_go(struct watchdog *watchdog, const struct watch_packet *packe
     return 0;
 }
 
+static int on_asked(struct watchdog *watchdog, const struct watch_packet *packet, struct fd *fds)
+{
+    watchdog->asked_ns = watchdog->manifest.unit[0] != '\0' ? watch_now() : 0;
+    return 0;
+}
+
 /* Only when what it watches over is no more: else it is the controller that is wrong. */
 static int on_disarm(struct watchdog *watchdog, const struct watch_packet *packet, struct fd *fds)
 {
@@ -284,6 +290,7 @@ static const struct {
 } orders[WATCH_ORDER_COUNT] = {
     [WATCH_REPORTS] = {0, true, false, 0, on_reports},
     [WATCH_START] = {sizeof(struct watch_manifest), true, true, AFTER(WATCH_REPORTS), on_start},
+    [WATCH_ASKED] = {0, false, true, AFTER(WATCH_START), on_asked},
     [WATCH_ARM] = {sizeof(struct watch_leaf), true, true, AFTER(WATCH_START), on_arm},
     [WATCH_DEADLINE] = {0, false, false, AFTER(WATCH_START), on_deadline},
     [WATCH_LET_GO] = {0, false, true, AFTER(WATCH_ARM), on_let_go},
@@ -441,7 +448,6 @@ void watchdog_main(int argc, char **argv)
 {
     fault_role("watchdog");
     static struct watchdog watchdog;
-    watchdog.began_ns = watch_now();
     watchdog.deadline_ns = INT64_MAX;
     with_fd events = fd_adopt(os_epoll_new());
     int result = become_itself();

@@ -28,7 +28,7 @@ struct watchdog {
     struct watch_manifest manifest;      /* as it stands in its file, or will */
     const struct watch_reports *reports; /* sealed and mapped; NULL: none yet */
     size_t reports_bytes;
-    int64_t began_ns;
+    int64_t asked_ns;    /* systemd was told its number, for a scope of its own; 0: it was not */
     int64_t deadline_ns; /* of a controller that neither goes on nor dies; INT64_MAX: none */
     bool warned;         /* it passed once: the leaf was killed */
     bool adopted;        /* the manifest is another's, which died */

@@ -9,6 +9,8 @@
 
 static const char no_sandbox[] = "a process group has no sandbox";
 static const char sampled[] = "watched by sampling: a burst between two looks can pass";
+static const char could_be_lifted[] =
+    "the kernel enforces it; without --sandbox a process of the same user could lift it";
 static const char no_cgroup[] = "a process group has no limit on it in the kernel";
 
 static const struct {
@@ -31,12 +33,25 @@ static const struct {
 };
 _Static_assert(countof(portable) == GUARANTEE_COUNT, "every guarantee has a level");
 
-void contain_choose(struct contain *ret_contain)
+void contain_choose(const struct scope_offer *offer, struct contain *ret_contain)
 {
-    *ret_contain = (struct contain){.adapter_id = "portable-process-group-small-only"};
+    bool has_scope = offer && offer->adapter != SCOPE_NONE;
+    *ret_contain = (struct contain){.adapter_id = has_scope ? scope_adapter_id(offer->adapter)
+                                                            : "portable-process-group-small-only",
+                                    .offer = offer};
     for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
         ret_contain->guarantees.level[i] = portable[i].level;
         ret_contain->guarantees.why[i] = portable[i].why;
+    }
+}
+
+void contain_hold(bool sandboxed, struct guarantees *guarantees)
+{
+    static const enum guarantee held[] = {GUARANTEE_MEMORY, GUARANTEE_PIDS, GUARANTEE_SWAP,
+                                          GUARANTEE_DESCENDANTS};
+    for (size_t i = 0; i < countof(held); i++) {
+        guarantees->level[held[i]] = sandboxed ? LEVEL_ENFORCED : LEVEL_LIMITED;
+        guarantees->why[held[i]] = sandboxed ? NULL : could_be_lifted;
     }
 }
 
@@ -46,26 +61,19 @@ struct finding {
     char *remedy;
 };
 
-/* Memory, pids, swap, descendants: cgroup v2 with its controllers. */
-static struct finding probe_scope(const struct cgroup_facts *cgroup)
+/* Memory, pids and swap: a scope, and a sandbox around whoever could write its files. */
+static struct finding probe_scope(const struct contain *contain)
 {
-    if (cgroup->layout != CGROUP_V2) {
-        return (struct finding){
-            memory_format("cgroup layout %s: /sys/fs/cgroup is no cgroup v2 with memory and pids",
-                          cgroup_layout_name(cgroup->layout)),
-            memory_copy_string("start the host with the unified hierarchy "
-                               "(systemd.unified_cgroup_hierarchy=1)")};
+    const struct scope_offer *offer = contain->offer;
+    if (offer && offer->adapter != SCOPE_NONE) {
+        return (struct finding){memory_copy_string("there is a scope, but no sandbox around it"),
+                                memory_copy_string("mend what keeps the sandbox from being made")};
     }
-    if (!strstr(cgroup->controllers, "memory") || !strstr(cgroup->controllers, "pids")) {
-        return (struct finding){
-            memory_format("cgroup v2, but cgroup %s has only '%s'",
-                          cgroup->path[0] ? cgroup->path : "/", cgroup->controllers),
-            memory_copy_string("delegate the memory and pids controllers to this cgroup")};
-    }
+    bool told = offer && offer->obstacle_count > 0;
     return (struct finding){
-        memory_format("cgroup v2 with '%s', but this version has no adapter that makes a scope",
-                      cgroup->controllers),
-        memory_copy_string("run without --require; the limit is observed all the same")};
+        memory_copy_string(told ? offer->obstacles[0].saw : "nobody looked for a cgroup"),
+        memory_copy_string(told ? offer->obstacles[0].remedy
+                                : "run without --require; the limit is observed all the same")};
 }
 
 /* With a sandbox it is a matter of what was asked for; without one, why there is none was told. */
@@ -88,18 +96,7 @@ static bool needs_scope(enum guarantee guarantee)
            guarantee == GUARANTEE_SWAP;
 }
 
-uint32_t contain_needs_sandbox(uint32_t required)
-{
-    for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
-        if (needs_scope((enum guarantee)i)) {
-            required &= ~(UINT32_C(1) << i);
-        }
-    }
-    return required;
-}
-
-void contain_require(const struct contain *contain, uint32_t required,
-                     const struct cgroup_facts *cgroup, struct checks *checks)
+void contain_require(const struct contain *contain, uint32_t required, struct checks *checks)
 {
     static const char *const codes[] = {
 #define X(enumerator, name, promise) [enumerator] = "preflight.guarantee." name,
@@ -119,7 +116,7 @@ void contain_require(const struct contain *contain, uint32_t required,
             continue;
         }
         struct finding finding =
-            needs_scope(guarantee) ? probe_scope(cgroup) : probe_sandbox(contain, guarantee);
+            needs_scope(guarantee) ? probe_scope(contain) : probe_sandbox(contain, guarantee);
         checks_add_take(checks, codes[i], false,
                         memory_format("%s cannot be enforced (here: %s)", guarantee_name(guarantee),
                                       guarantee_level_name(level)),
@@ -147,13 +144,16 @@ static bool could_sandbox(char *const *environment, char **ret_saw, char **ret_r
     return infrastructure_probe(ret_saw, ret_remedy) != OUTLOOK_CLOSED;
 }
 
-json_t *contain_with_sandbox(char *const *environment)
+json_t *contain_with_sandbox(const struct scope_offer *offer, char *const *environment)
 {
     with_string saw = NULL;
     with_string remedy = NULL;
     struct guarantees could = {0};
     if (could_sandbox(environment, &saw, &remedy)) {
         sandbox_could(&could);
+        if (offer && offer->adapter != SCOPE_NONE) {
+            contain_hold(true, &could);
+        }
     }
     json_t *enforced = json_array();
     for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
@@ -226,7 +226,10 @@ void contain_add_to_envelope(const struct contain *contain, json_t *envelope)
                                   "expected_fingerprint", "value", "qualification_available", 0,
                                   "qualified_for_production_tiers", 0, "adapter",
                                   contain->adapter_id, "reason",
-                                  "the adapter enforces nothing, so there is nothing to qualify"));
+                                  contain->offer && contain->offer->adapter != SCOPE_NONE
+                                      ? "nothing of this version qualifies a host yet"
+                                      : "the adapter enforces nothing, so there is nothing to "
+                                        "qualify"));
     json_object_set_new(envelope, "promotion", json_pack("{s:[], s:n}", "completed", "value"));
     json_object_set_new(envelope, "production_tiers_fail_closed", json_true());
 }

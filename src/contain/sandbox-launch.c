@@ -97,19 +97,36 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
     return 0;
 }
 
-/* Nobody can change what lies in it any more, not even berm. */
-static int seal(struct span bytes, const char *name, struct fd *ret_fd, struct err *err)
+int sandbox_open(struct sandbox *sandbox, struct err *err)
 {
-    with_fd file = fd_adopt(os_memfd(name));
-    int result = fd_error(&file);
-    result = result < 0 ? result : os_write_all(fd_num(&file), bytes.p, bytes.n);
-    result = result < 0 ? result : (int)os_lseek(fd_num(&file), 0, SEEK_SET);
-    result = result < 0 ? result : os_memfd_seal(fd_num(&file));
-    if (result < 0) {
-        return err_sys(err, result, "cannot seal %s of the sandbox", name);
+    const struct {
+        const char *name;
+        struct fd *fd;
+    } files[] = {
+        {"arguments", &sandbox->args}, {"plan", &sandbox->plan}, {"launcher", &sandbox->image}};
+    for (size_t i = 0; i < countof(files); i++) {
+        *files[i].fd = fd_adopt(os_memfd(files[i].name));
+        if (!fd_is_open(files[i].fd)) {
+            return err_sys(err, fd_error(files[i].fd), "cannot make the %s of the sandbox",
+                           files[i].name);
+        }
     }
-    *ret_fd = fd_take(&file);
+    strvec_push(&sandbox->tool_argv, "bwrap");
+    strvec_push(&sandbox->tool_argv, "--args");
+    strvec_push_format(&sandbox->tool_argv, "%d", LAUNCH_ARGS_FD);
+    strvec_push(&sandbox->tool_argv, "--");
+    strvec_push_format(&sandbox->tool_argv, "/proc/self/fd/%d", LAUNCH_IMAGE_FD);
+    strvec_push(&sandbox->tool_argv, "launcher");
     return 0;
+}
+
+/* Nobody can change what lies in it any more, not even berm. */
+static int seal(struct span bytes, const char *name, const struct fd *file, struct err *err)
+{
+    int result = os_write_all(fd_num(file), bytes.p, bytes.n);
+    result = result < 0 ? result : (int)os_lseek(fd_num(file), 0, SEEK_SET);
+    result = result < 0 ? result : os_memfd_seal(fd_num(file));
+    return result < 0 ? err_sys(err, result, "cannot seal %s of the sandbox", name) : 0;
 }
 
 int sandbox_ready(struct sandbox *sandbox, struct err *err)
@@ -130,12 +147,6 @@ int sandbox_ready(struct sandbox *sandbox, struct err *err)
         seal(helper_image(), "helper", &sandbox->image, err) < 0) {
         return -1;
     }
-    strvec_push(&sandbox->tool_argv, "bwrap");
-    strvec_push(&sandbox->tool_argv, "--args");
-    strvec_push_format(&sandbox->tool_argv, "%d", LAUNCH_ARGS_FD);
-    strvec_push(&sandbox->tool_argv, "--");
-    strvec_push_format(&sandbox->tool_argv, "/proc/self/fd/%d", LAUNCH_IMAGE_FD);
-    strvec_push(&sandbox->tool_argv, "launcher");
     return 0;
 }
 

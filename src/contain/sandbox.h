@@ -79,6 +79,9 @@ json_t *sandbox_explain(const struct sandbox *sandbox) must_check;
 /* The payload's own cgroup, a folder beneath /sys/fs/cgroup: shown at its place, read-only, so that a program
  * can read its limits and change none. Nothing else of the tree is. Before sandbox_ready(). */
 void sandbox_show_cgroup(struct sandbox *sandbox, const char *folder);
+/* The files that are handed to the gate; then what stands in them, sealed. In between it may stand already,
+ * blocked. */
+int sandbox_open(struct sandbox *sandbox, struct err *err) must_check;
 int sandbox_ready(struct sandbox *sandbox, struct err *err) must_check;
 void sandbox_free(struct sandbox *sandbox);
 

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "file.h"
 #include "process.h"
+#include "socket.h"
 
 const char *scope_obstacle_name(enum scope_obstacle_code code)
 {
@@ -161,6 +162,24 @@ static bool manager_answers(struct scope_offer *offer, enum scope_adapter adapte
     return answers;
 }
 
+/* It knows processes by their numbers in its own PID namespace: from another one berm would name
+ * somebody else. Who is asked to see the number of the socket's owner: 0 is none that is seen here. */
+static bool manager_sees_us(struct scope_offer *offer, enum scope_adapter adapter)
+{
+    struct os_peer peer = {0};
+    with_fd socket = fd_adopt(os_socket_new_stream());
+    int result =
+        fd_is_open(&socket) ? os_socket_connect(fd_num(&socket), offer->place) : fd_error(&socket);
+    result = result < 0 ? result : os_socket_peer(fd_num(&socket), &peer);
+    if (result == 0 && peer.pid > 0) {
+        return true;
+    }
+    add(offer, result < 0 ? SCOPE_OBSTACLE_NO_ANSWER : SCOPE_OBSTACLE_NO_MANAGER, adapter,
+        "name a cgroup with --cgroup-parent", "'%s': %s", offer->place,
+        result < 0 ? strerrordesc_np(-result) : "its owner lives in another PID namespace");
+    return false;
+}
+
 static bool is_booted(void)
 {
     struct stat facts;
@@ -187,7 +206,7 @@ static bool probe_systemd(const struct scope_question *question, struct scope_of
             adapter == SCOPE_SYSTEMD_USER ? "user" : "system", offer->place);
         return false;
     }
-    if (!manager_has_controllers(offer, adapter) ||
+    if (!manager_sees_us(offer, adapter) || !manager_has_controllers(offer, adapter) ||
         (question->ask && !manager_answers(offer, adapter))) {
         return false;
     }

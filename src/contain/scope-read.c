@@ -121,6 +121,13 @@ static int64_t value_of(const char *text, const char *key)
     return cgroup_nested_sum(text, name, word);
 }
 
+int64_t scope_memory_bytes(const struct scope *scope)
+{
+    char text[32];
+    ssize_t got = os_cgroup_read(fd_num(&scope->leaf), "memory.current", text, sizeof text);
+    return got < 0 ? -1 : cgroup_number(text);
+}
+
 void scope_counters_read(const struct scope *scope, struct scope_counters *ret_counters)
 {
     char text[CGROUP_TEXT_SIZE] = "";

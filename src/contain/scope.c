@@ -50,6 +50,12 @@ int scope_name(const char *run_id, char name[SCOPE_NAME_SIZE], struct err *err)
     return 0;
 }
 
+void scope_watchdog_name(const char *name, char watchdog_name[SCOPE_NAME_SIZE])
+{
+    (void)snprintf(watchdog_name, SCOPE_NAME_SIZE, "%.*s-watchdog.scope",
+                   (int)(strlen(name) - (sizeof ".scope" - 1)), name);
+}
+
 /* --- who stands where --------------------------------------------------------------------------- */
 
 int scope_cgroup_of(struct proc_identity who, char path[CGROUP_PATH_SIZE])
@@ -176,8 +182,7 @@ int scope_begin(const struct scope_request *request, struct scope **ret_scope, s
     scope->request.name = NULL;
     scope->limits = limits;
     (void)snprintf(scope->name, sizeof scope->name, "%s", request->name);
-    (void)snprintf(scope->watchdog_name, sizeof scope->watchdog_name, "%.*s-watchdog.scope",
-                   (int)(strlen(scope->name) - (sizeof ".scope" - 1)), scope->name);
+    scope_watchdog_name(scope->name, scope->watchdog_name);
     (void)snprintf(scope->description, sizeof scope->description, "a run of berm");
     if (name_unit(scope, err) < 0 || scope->operations->begin(scope, err) < 0) {
         return -1;

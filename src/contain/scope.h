@@ -115,6 +115,8 @@ void scope_probe(const struct scope_question *question, struct scope_offer *ret_
 enum { SCOPE_NAME_SIZE = 128 };
 /* "berm-RUN-RANDOM.scope", 64 random bits; ERR_USAGE: the run's id is not of [A-Za-z0-9_-], 1 to 80. */
 int scope_name(const char *run_id, char name[SCOPE_NAME_SIZE], struct err *err) must_check;
+/* And what the watchdog's own is called then. */
+void scope_watchdog_name(const char *name, char watchdog_name[SCOPE_NAME_SIZE]);
 
 struct scope_request {
     const struct scope_offer *offer;
@@ -183,6 +185,9 @@ struct scope_events { /* counts; -1: not known */
 };
 /* 1: something differs from the last time, 0: nothing does; -errno. */
 int scope_events_read(struct scope *scope, struct scope_events *ret_events) must_check;
+
+/* memory.current of the leaf, by one read; -1: unknown. */
+int64_t scope_memory_bytes(const struct scope *scope);
 
 /* A descriptor that fires (EPOLLPRI) when tasks of the leaf waited for memory for so long within two
  * seconds. At most one a scope. -EOPNOTSUPP, -ENOENT: the kernel has no pressure information. */

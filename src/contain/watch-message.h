@@ -11,6 +11,7 @@
  *        <--------------------------- WATCH_MADE  one for each directory, with its descriptor, and for
  *                                                 each state of the manifest: what may be removed again
  *        <-------------------------- WATCH_READY  the manifest is durable (or WATCH_FAILED, and exit)
+ *   ---- WATCH_ASKED ---------------------------> systemd is told its number: it stays until it is in there
  *   ---- WATCH_ARM -----------------------------> the leaf, its scope, the anchor's socket
  *        <-------------------------- WATCH_ARMED  durable: now it may be released (or WATCH_FAILED)
  *   ---- WATCH_REPORTS, WATCH_DEADLINE ---------> no answer
@@ -152,6 +153,7 @@ struct watch_reports {
 enum watch_order {
     WATCH_REPORTS,
     WATCH_START,
+    WATCH_ASKED,
     WATCH_ARM,
     WATCH_DEADLINE,
     WATCH_LET_GO,

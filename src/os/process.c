@@ -71,6 +71,11 @@ int os_waitid(int id_type, int id, siginfo_t *ret_info, int options, struct rusa
     return (int)result;
 }
 
+int os_set_name(const char *name)
+{
+    return (int)OS_CALL(prctl, prctl(PR_SET_NAME, name, 0, 0, 0));
+}
+
 int os_setsid(void)
 {
     int session = (int)OS_CALL(setsid, setsid());

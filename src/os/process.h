@@ -32,6 +32,7 @@ int os_waitid(int id_type, int id, siginfo_t *ret_info, int options,
               struct rusage *usage) must_check;
 
 /* What is set in here is read back: -EPERM when the kernel has it otherwise. */
+int os_set_name(const char *name) must_check; /* at most 15 bytes of it */
 int os_setsid(void) must_check;
 /* All three user and group ids, and no supplementary group: for good. */
 int os_become_user(uid_t uid, gid_t gid) must_check;

@@ -18,21 +18,43 @@ int os_socket_new(void)
     return (int)OS_CALL(socket, socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-int os_socket_bind(int fd, const char *address)
+int os_socket_new_stream(void)
 {
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    return (int)OS_CALL(socket, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+/* -errno, or the length of the name. */
+static int name_of(const char *address, struct sockaddr_un *ret_name)
+{
+    *ret_name = (struct sockaddr_un){.sun_family = AF_UNIX};
     size_t length = strlen(address);
-    if (length >= sizeof name.sun_path) {
+    if (length >= sizeof ret_name->sun_path) {
         return -ENAMETOOLONG;
     }
-    memcpy(name.sun_path, address, length);
+    memcpy(ret_name->sun_path, address, length);
     bool is_abstract = address[0] == '@';
     if (is_abstract) {
-        name.sun_path[0] = '\0';
+        ret_name->sun_path[0] = '\0';
     }
     /* The NUL belongs to a path, and would be a byte more of an abstract name. */
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + !is_abstract);
-    return (int)OS_CALL(bind, bind(fd, (const struct sockaddr *)&name, size));
+    return (int)(offsetof(struct sockaddr_un, sun_path) + length + !is_abstract);
+}
+
+int os_socket_bind(int fd, const char *address)
+{
+    struct sockaddr_un name;
+    int size = name_of(address, &name);
+    return size < 0 ? size
+                    : (int)OS_CALL(bind, bind(fd, (const struct sockaddr *)&name, (socklen_t)size));
+}
+
+int os_socket_connect(int fd, const char *address)
+{
+    struct sockaddr_un name;
+    int size = name_of(address, &name);
+    return size < 0 ? size
+                    : (int)OS_CALL(connect,
+                                   connect(fd, (const struct sockaddr *)&name, (socklen_t)size));
 }
 
 int os_socket_listen(int fd, int backlog)

@@ -24,9 +24,11 @@
 #include "attributes.h"
 #include "fd.h"
 
-int os_socket_new(void) must_check;
+int os_socket_new(void) must_check; /* of packets */
+int os_socket_new_stream(void) must_check;
 /* address: '@' and the rest is an abstract name; else a path. -ENAMETOOLONG past 107 bytes. */
 int os_socket_bind(int fd, const char *address) must_check;
+int os_socket_connect(int fd, const char *address) must_check;
 int os_socket_listen(int fd, int backlog) must_check;
 int os_socket_accept(int fd) must_check;
 

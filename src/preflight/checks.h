@@ -25,6 +25,7 @@
     X(CHECK_EXECUTABLE, "preflight.executable", "the command was found, allowed and hashed")       \
     X(CHECK_STDIN, "preflight.stdin", "the input can be read")                                     \
     X(CHECK_SANDBOX, "preflight.sandbox", "a sandbox can be made")                                 \
+    X(CHECK_SCOPE, "preflight.scope", "a scope can be made and holds its limits")                  \
     X(CHECK_ROOTS, "preflight.roots", "folders that are opened are there and may be opened")       \
     X(CHECK_USER, "preflight.user", "the user that it runs as is an ordinary one")
 

@@ -10,3 +10,5 @@
 const struct err *outcome_failure(const struct report_facts *facts);
 /* Asked to stop before anything was started. */
 bool outcome_was_stopped_early(const struct report_facts *facts);
+/* There was no scope, or it is proved to be gone. */
+bool outcome_removed_scope(const struct supervise_ending *ending);

@@ -70,7 +70,15 @@ static bool crashed(const struct report_facts *facts)
 static bool left_something(const struct report_facts *facts)
 {
     const struct supervise_ending *ending = facts->ending;
-    return ending && (!ending->tree_empty || ending->survivor_count > 0);
+    return ending &&
+           (!ending->tree_empty || ending->survivor_count > 0 || !outcome_removed_scope(ending));
+}
+
+bool outcome_removed_scope(const struct supervise_ending *ending)
+{
+    const struct supervise_scope *scope = &ending->scope;
+    bool empty = scope->leaf_empty || !scope->held;
+    return scope->adapter == SCOPE_NONE || (empty && scope->removed.gone);
 }
 
 static bool was_not_written(const struct report_facts *facts)
@@ -223,6 +231,10 @@ static void say_failure(const struct report_facts *facts, struct words *words)
 static void say_left(const struct report_facts *facts, struct words *words)
 {
     const struct supervise_ending *ending = facts->ending;
+    if (ending->tree_empty && ending->survivor_count == 0) {
+        say(words, "the scope of the run could not be removed: %s", ending->scope.removed.left);
+        return;
+    }
     if (ending->survivor_count == 0) {
         say(words, "it could not be proved that nothing is left of the command");
         return;

@@ -13,6 +13,7 @@
 
 #include "memory.h"
 #include "number.h"
+#include "outcome-priv.h"
 #include "redact.h"
 #include "words-priv.h"
 
@@ -155,6 +156,7 @@ static struct object_list make_samples(const struct supervise_ending *ending)
         samples[i] = (struct report_sample){
             .elapsed_ms = number_not_below_zero(ending->samples[i].elapsed_ms),
             .aggregate_rss_bytes = number_not_below_zero(ending->samples[i].rss_bytes),
+            .cgroup_memory_bytes = number_not_below_zero(ending->samples[i].cgroup_memory_bytes),
             .pids = number_not_below_zero(ending->samples[i].tasks),
             .temporary_bytes = number_not_below_zero(ending->samples[i].temporary_bytes),
             .temporary_inodes = number_not_below_zero(ending->samples[i].temporary_files),
@@ -171,7 +173,9 @@ static struct report_peaks make_peaks(const struct supervise_ending *ending,
 {
     struct report_peaks peaks = {
         .aggregate_rss_bytes = number_not_below_zero(
-            number_most(ending->seen[LIMIT_MEMORY], ending->largest_rss_bytes)),
+            number_most(ending->peak_tree_rss_bytes, ending->largest_rss_bytes)),
+        .cgroup_memory_bytes = number_not_below_zero(
+            ending->scope.held ? ending->scope.counters.memory_peak_bytes : 0),
         .pids = number_not_below_zero(ending->seen[LIMIT_PIDS]),
         .temporary_bytes = number_not_below_zero(ending->seen[LIMIT_TEMPORARY]),
         .temporary_inodes = number_not_below_zero(ending->seen[LIMIT_TEMPORARY_FILES]),
@@ -180,6 +184,8 @@ static struct report_peaks make_peaks(const struct supervise_ending *ending,
     for (size_t i = 0; i < list->count; i++) {
         peaks.aggregate_rss_bytes =
             number_most(peaks.aggregate_rss_bytes, samples[i].aggregate_rss_bytes);
+        peaks.cgroup_memory_bytes =
+            number_most(peaks.cgroup_memory_bytes, samples[i].cgroup_memory_bytes);
         peaks.pids = number_most(peaks.pids, samples[i].pids);
         peaks.temporary_bytes = number_most(peaks.temporary_bytes, samples[i].temporary_bytes);
         peaks.temporary_inodes = number_most(peaks.temporary_inodes, samples[i].temporary_inodes);
@@ -250,6 +256,24 @@ static void fill_output(struct report_output *output, const struct supervise_end
     output->stderr_tail = make_tail(&streams[STREAM_STDERR], &output->truncated);
 }
 
+static json_t *make_events(const struct supervise_ending *ending)
+{
+    json_t *events = json_object();
+    const struct scope_events *seen = &ending->scope.events;
+    const struct {
+        const char *name;
+        int64_t count;
+    } rows[] = {{"memory_oom", seen->oom},
+                {"memory_oom_kill", seen->oom_kill},
+                {"memory_max", seen->memory_max},
+                {"memory_high", seen->memory_high},
+                {"pids_max", seen->pids_max}};
+    for (size_t i = 0; i < countof(rows) && ending->scope.held; i++) {
+        set(events, rows[i].name, rows[i].count < 0 ? json_null() : json_integer(rows[i].count));
+    }
+    return events;
+}
+
 static void fill_termination(struct report_termination *termination,
                              const struct report_facts *facts, const struct verdict *verdict)
 {
@@ -277,6 +301,7 @@ static void fill_termination(struct report_termination *termination,
     if (ending->exit_signal > 0) {
         termination->child_signal = memory_copy_string(words_signal(ending->exit_signal, word));
     }
+    termination->cgroup_events = make_events(ending);
 }
 
 /* What the watchdog will have done, or not: the record is for the one case or for the other. */
@@ -309,7 +334,13 @@ static void fill_cleanup(struct report_cleanup *cleanup, const struct report_fac
     }
     int count = bounded(ending->survivor_count, SURVIVOR_COUNT);
     cleanup->attempted = true;
-    cleanup->scope_removed = (struct maybe_bool){true, ending->tree_empty && count == 0};
+    bool removed = outcome_removed_scope(ending);
+    cleanup->scope_removed = (struct maybe_bool){true, ending->tree_empty && count == 0 && removed};
+    if (!removed) {
+        strvec_push_format(
+            &cleanup->errors, "the scope '%s' is still there: %s", ending->scope.path,
+            ending->scope.leaf_empty ? ending->scope.removed.left : "its leaf is not empty");
+    }
     /* None was made, or it was a file system of the sandbox, which is gone with its last process. */
     bool sandboxed = facts->contain && facts->contain->sandbox;
     cleanup->temporary_directory_removed =

@@ -86,7 +86,7 @@ static struct run_memory *make_memory(const struct supervise_ending *ending)
 {
     struct run_memory *memory = memory_new(sizeof *memory);
     memory->largest_process_rss_bytes = number_not_below_zero(ending->largest_rss_bytes);
-    memory->peak_tree_rss_bytes = number_not_below_zero(ending->seen[LIMIT_MEMORY]);
+    memory->peak_tree_rss_bytes = number_not_below_zero(ending->peak_tree_rss_bytes);
     memory->host_available_low_bytes = known_if(true, ending->seen[LIMIT_HOST_RESERVE]);
     return memory;
 }
@@ -237,6 +237,22 @@ static struct object_list make_survivors(const struct supervise_ending *ending)
     return (struct object_list){survivors, (size_t)count};
 }
 
+static struct run_cgroup *make_cgroup(const struct supervise_ending *ending)
+{
+    const struct supervise_scope *scope = &ending->scope;
+    if (!scope->held) {
+        return NULL;
+    }
+    struct run_cgroup *cgroup = memory_new(sizeof *cgroup);
+    cgroup->adapter = copy(scope_adapter_id(scope->adapter));
+    cgroup->unit = copy(scope->unit);
+    cgroup->path = copy(scope->path);
+#define X(field, file, key) cgroup->field = known_if(true, scope->counters.field);
+    SCOPE_COUNTERS(X)
+#undef X
+    return cgroup;
+}
+
 static void fill_ending(struct run_record *record, const struct report_facts *facts)
 {
     const struct supervise_ending *ending = facts->ending;
@@ -244,6 +260,7 @@ static void fill_ending(struct run_record *record, const struct report_facts *fa
     record->memory = make_memory(ending);
     record->tasks = make_tasks(ending);
     record->output = make_output(facts);
+    record->cgroup = make_cgroup(ending);
     record->sample_total = number_not_below_zero(ending->sample_total);
     record->descendant_total = number_not_below_zero(ending->descendant_total);
     record->descendants = make_descendants(ending);

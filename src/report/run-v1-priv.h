@@ -114,6 +114,15 @@ struct run_survivor {
     char *error;
 };
 
+struct run_cgroup {
+    char *adapter;
+    char *unit;
+    char *path;
+#define X(field, file, key) struct maybe_int field;
+    SCOPE_COUNTERS(X)
+#undef X
+};
+
 struct run_exit {
     int64_t code;
     char *signal;
@@ -133,6 +142,7 @@ struct run_record {
     struct run_memory *memory;
     struct run_tasks *tasks;
     struct run_output *output;
+    struct run_cgroup *cgroup;
     struct object_list limits; /* struct run_limit */
     char *containment;
     json_t *guarantees;

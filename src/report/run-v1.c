@@ -167,6 +167,21 @@ static const struct record_field survivor_fields[] = {
 static const struct record survivor_record =
     RECORD(struct run_survivor, "survivor", survivor_fields);
 
+static const struct record_field cgroup_fields[] = {
+    FIELD(struct run_cgroup, adapter, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc = "what made it: `linux-systemd-cgroup-v2` or `linux-delegated-cgroup-v2`"),
+    FIELD(struct run_cgroup, unit, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc = "of systemd, or the folder's name in a delegated cgroup"),
+    FIELD(struct run_cgroup, path, FIELD_STRING, SENSITIVITY_PATH, .doc = "of its folder"),
+#define X(field, file, key) MAYBE_COUNT(struct run_cgroup, field, "of `" file "`"),
+    SCOPE_COUNTERS(X)
+#undef X
+};
+static const struct record cgroup_record =
+    RECORD(struct run_cgroup, "cgroup", cgroup_fields,
+           .doc = "The kernel's own account of all processes of the run together, read after the "
+                  "last had ended; a null is a figure that this kernel does not give.");
+
 static const struct record_field exit_fields[] = {
     FIELD(struct run_exit, code, FIELD_INT, SENSITIVITY_PUBLIC, .maximum = 255,
           .doc = "what `berm run` answers in its plain mode"),
@@ -202,6 +217,8 @@ static const struct record_field run_fields[] = {
           .doc = "tasks and processes"),
     FIELD(struct run_record, output, FIELD_MAYBE_OBJECT, SENSITIVITY_OUTPUT,
           .record = &output_record, .doc = "what the payload wrote"),
+    FIELD(struct run_record, cgroup, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC, .later = true,
+          .record = &cgroup_record, .doc = "the leaf of its scope; null without one"),
     FIELD(struct run_record, limits, FIELD_OBJECTS, SENSITIVITY_PUBLIC, .record = &limit_record,
           .doc = "every effective limit and where it came from"),
     FIELD(struct run_record, containment, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC,

@@ -50,7 +50,9 @@ json_t *run_explain(const struct run_request *request, struct err *err)
     if (run_request_check(request, err) < 0) {
         return NULL;
     }
-    with_preparation preparation = {0};
+    struct scope_offer offer;
+    prepare_offer(request, &offer);
+    with_preparation preparation = {.offer = &offer};
     prepare(request, &preparation);
     json_t *json = json_object();
     json_object_set_new(json, "schema", json_string("berm.explain/v1"));
@@ -62,12 +64,12 @@ json_t *run_explain(const struct run_request *request, struct err *err)
     json_object_set_new(json, "environment", environment_to_json(&preparation.environment));
     json_object_set_new(json, "adapter", json_string(preparation.contain.adapter_id));
     if (preparation.sandbox) {
-        sandbox_promise(preparation.sandbox, &preparation.contain.guarantees);
         json_object_set_new(json, "sandbox", sandbox_explain(preparation.sandbox));
     } else {
         json_object_set_new(json, "mounts",
                             json_string("none: the payload sees what its user sees"));
     }
+    prepare_promise(&preparation, &preparation.contain.guarantees);
     enum containment label = guarantees_label(&preparation.contain.guarantees);
     json_object_set_new(json, "containment", json_string(containment_name(label)));
     json_object_set_new(json, "guarantees", guarantees_to_json(&preparation.contain.guarantees));

@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "path.h"
 #include "process.h"
+#include "text.h"
 #include "user.h"
 
 /* A check that failed is a refusal, whatever error told of it; the error itself is kept only where
@@ -180,16 +181,32 @@ static void prepare_sandbox(const struct run_request *request, struct preparatio
     preparation->contain.sandbox = preparation->sandbox;
 }
 
+void prepare_promise(const struct preparation *preparation, struct guarantees *guarantees)
+{
+    if (preparation->sandbox) {
+        sandbox_promise(preparation->sandbox, guarantees);
+    }
+    if (preparation->offer && preparation->offer->adapter != SCOPE_NONE) {
+        contain_hold(preparation->sandbox != NULL, guarantees);
+    }
+}
+
+void prepare_offer(const struct run_request *request, struct scope_offer *ret_offer)
+{
+    const struct scope_question question = {
+        .parent = request->cgroup_parent,
+        .runtime_dir = text_variable(request->environment, "XDG_RUNTIME_DIR"),
+    };
+    scope_probe(&question, ret_offer);
+}
+
 /* What was required is measured against what the plan promises; that it holds is verified before the
  * release. */
 static void prepare_guarantees(const struct run_request *request, struct preparation *preparation)
 {
     struct contain promised = preparation->contain;
-    if (preparation->sandbox) {
-        sandbox_promise(preparation->sandbox, &promised.guarantees);
-    }
-    contain_require(&promised, request->require, &preparation->envelope.cgroup,
-                    &preparation->checks);
+    prepare_promise(preparation, &promised.guarantees);
+    contain_require(&promised, request->require, &preparation->checks);
 }
 
 void prepare(const struct run_request *request, struct preparation *preparation)
@@ -199,7 +216,7 @@ void prepare(const struct run_request *request, struct preparation *preparation)
     if (open_cwd(request, preparation, &err) < 0) {
         refuse(preparation, CHECK_CWD, &err, "give an existing folder with --cwd");
     }
-    contain_choose(&preparation->contain);
+    contain_choose(preparation->offer, &preparation->contain);
     bool here = fd_is_open(&preparation->cwd);
     if (envelope_read(here ? fd_num(&preparation->cwd) : AT_FDCWD, clock->realtime_ns(),
                       &preparation->envelope, &err) < 0) {

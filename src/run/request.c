@@ -51,7 +51,7 @@ static const struct {
 
 bool run_wants_sandbox(const struct run_request *request)
 {
-    return request->sandbox || contain_needs_sandbox(request->require) != 0;
+    return request->sandbox || request->require != 0; /* none is enforced without one */
 }
 
 /* What means nothing without a sandbox is refused and not forgotten. */
@@ -117,6 +117,7 @@ struct run_request_holder {
     char *scope;
     bool keep_output;
     struct strvec require;
+    char *cgroup_parent;
     bool sandbox;
     struct strvec writable;
     struct strvec readable;
@@ -165,6 +166,8 @@ static const struct record_field request_fields[] = {
           .doc = "the sandbox has the host's network; else none"),
     FIELD(struct run_request_holder, gpu, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "the sandbox shows the devices of graphics cards"),
+    FIELD(struct run_request_holder, cgroup_parent, FIELD_MAYBE_STRING, SENSITIVITY_PATH, OPTIONAL,
+          .minimum = 1, .maximum = 4095, .doc = "the cgroup that its scope is made in"),
     FIELD(struct run_request_holder, user, FIELD_MAYBE_STRING, SENSITIVITY_TEXT, OPTIONAL,
           .minimum = 1, .maximum = 64, .doc = "the user that it runs as, when berm is run by root"),
 };
@@ -215,6 +218,7 @@ int run_request_decode(const json_t *json, enum run_authority authority,
     request.label = holder->label;
     request.scope = holder->scope;
     request.keep_output = holder->keep_output;
+    request.cgroup_parent = holder->cgroup_parent;
     request.sandbox = holder->sandbox;
     request.writable = holder->writable.count ? strvec_argv(&holder->writable) : NULL;
     request.readable = holder->readable.count ? strvec_argv(&holder->readable) : NULL;

@@ -35,7 +35,8 @@ struct preparation {
     bool envelope_known;
     struct checks checks;
     struct run_limits limits;
-    const char *state_dir; /* berm's own, which stays closed; NULL: none; borrowed */
+    const struct scope_offer *offer; /* what can hold the run; borrowed */
+    const char *state_dir;           /* berm's own, which stays closed; NULL: none; borrowed */
     struct sandbox *sandbox;
     int64_t plan_ns; /* that it took to plan it */
     struct contain contain;
@@ -47,6 +48,10 @@ struct preparation {
 };
 /* What stands in the way is left in checks and failure, never returned. */
 void prepare(const struct run_request *request, struct preparation *preparation);
+/* Before prepare(): looks, and starts nothing. */
+void prepare_offer(const struct run_request *request, struct scope_offer *ret_offer);
+/* What the plan promises, before it was verified. */
+void prepare_promise(const struct preparation *preparation, struct guarantees *guarantees);
 void preparation_done(struct preparation *preparation);
 #define with_preparation cleanup(preparation_done) struct preparation
 
@@ -58,6 +63,13 @@ struct run_watch {
     struct fd in_payload; /* sealed: what it is to say from the release on */
 };
 
+/* context.c: what supervise_request.context says of a run in a scope; it borrows from both. `folder` is the
+ * leaf's, for sandbox_show_cgroup(). Once the limits are read back, and what holds is known. */
+struct run_context {
+    struct context_facts facts;
+    char folder[CONTEXT_LEAF_SIZE];
+};
+
 /* run.c: a run on its way. */
 struct run {
     const struct run_request *request;
@@ -67,6 +79,8 @@ struct run {
     struct slot *report_slot;
     char id[RUN_ID_SIZE];
     struct preparation preparation;
+    struct scope_offer offer;
+    char scope_name[SCOPE_NAME_SIZE];
     struct supervise_ending *ending;
     struct err failure;
     json_t *envelope;
@@ -75,6 +89,7 @@ struct run {
     int64_t started_ns;
     struct report_facts facts;
     struct run_watch watch;
+    struct run_context context;
 };
 
 /* The first failure of berm's own is the one that is told. */
@@ -92,12 +107,7 @@ void run_watch_conclude(struct run *run);
 int run_watch_end(struct run *run, struct err *err) must_check;
 void run_watch_done(struct run *run);
 
-/* context.c: what supervise_request.context says of a run in a scope; it borrows from both. `folder` is the
- * leaf's, for sandbox_show_cgroup(). Once the limits are read back, and what holds is known. */
-struct run_context {
-    struct context_facts facts;
-    char folder[CONTEXT_LEAF_SIZE];
-};
+/* context.c */
 void run_context_fill(const struct run *run, const struct scope *scope,
                       struct run_context *ret_context);
 

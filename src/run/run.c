@@ -177,6 +177,50 @@ static void conclude_sandbox(struct run *run)
     }
 }
 
+/* Likewise; and a cgroup that berm has not the right to, or that does not hold what was set, is named. */
+static void conclude_scope(struct run *run)
+{
+    struct preparation *preparation = &run->preparation;
+    const struct supervise_ending *ending = run->ending;
+    if (ending->scope.held) {
+        bool sandboxed = preparation->sandbox && sandbox_verified(preparation->sandbox);
+        contain_hold(sandboxed, &preparation->contain.guarantees);
+        return;
+    }
+    bool unmade = ending->how == ENDED_FAILED && !ending->launched &&
+                  (ending->failure.code == ERR_UNAVAILABLE || ending->failure.code == ERR_TIMEOUT);
+    if (unmade) {
+        checks_add_take(
+            &preparation->checks, CHECK_SCOPE, false,
+            memory_format("the scope of the run cannot be made: %s", ending->failure.msg),
+            memory_copy_string(run->offer.place),
+            memory_copy_string("look at `systemctl --user status`, or name a cgroup "
+                               "with --cgroup-parent"));
+    }
+}
+
+static int seal_sandbox(struct run *run, struct err *err)
+{
+    int64_t began_ns = run->request->clock->monotonic_ns();
+    int result = sandbox_ready(run->preparation.sandbox, err);
+    run->facts.seal_ns = run->request->clock->monotonic_ns() - began_ns;
+    return result;
+}
+
+/* What has to do with the leaf waits for it: what programs are told, what a sandbox shows of it, and the
+ * watchdog's word for it, which comes last. */
+static int on_scope(void *context, const struct scope *scope, const struct watchdog_leaf *leaf,
+                    struct err *err)
+{
+    struct run *run = context;
+    struct sandbox *sandbox = run->preparation.sandbox;
+    run_context_fill(run, scope, &run->context);
+    if (sandbox) {
+        sandbox_show_cgroup(sandbox, run->context.folder);
+    }
+    return (sandbox && seal_sandbox(run, err) < 0) || run_watch_arm(run, leaf, err) < 0 ? -1 : 0;
+}
+
 static void supervise(struct run *run)
 {
     const struct run_request *request = run->request;
@@ -186,18 +230,22 @@ static void supervise(struct run *run)
         return;
     }
     struct err err = {0};
-    if (preparation->sandbox) {
-        int64_t began_ns = request->clock->monotonic_ns();
-        if (sandbox_ready(preparation->sandbox, &err) < 0) {
-            run_fail(run, &err);
-            return;
-        }
-        run->facts.seal_ns = request->clock->monotonic_ns() - began_ns;
+    bool has_scope = run->offer.adapter != SCOPE_NONE;
+    if (preparation->sandbox && (sandbox_open(preparation->sandbox, &err) < 0 ||
+                                 (!has_scope && seal_sandbox(run, &err) < 0))) {
+        run_fail(run, &err);
+        return;
     }
     const struct supervise_request wanted = {
         .binding = preparation->binding,
         .sandbox = preparation->sandbox,
         .environment = environment_envp(&preparation->environment),
+        .offer = &run->offer,
+        .scope_name = run->scope_name,
+        .on_scope = on_scope,
+        .on_scope_context = run,
+        .watchdog = run->watch.watchdog,
+        .crash_reports = &run->watch.in_payload,
         .cwd_fd = fd_num(&preparation->cwd),
         .stdin_fd = fd_num(&preparation->standard_input),
         .pass_fd = {request->pass_fd[STREAM_STDOUT], request->pass_fd[STREAM_STDERR]},
@@ -211,6 +259,7 @@ static void supervise(struct run *run)
         .cancel_fd = request->cancel_fd,
         .clock = request->clock,
         .observer = request->observer,
+        .context = &run->context.facts,
     };
     if (supervise_run(&wanted, &run->ending, &err) < 0) {
         run->facts.not_spawned = true;
@@ -218,12 +267,16 @@ static void supervise(struct run *run)
         return;
     }
     run->facts.ending = run->ending;
+    run_watch_conclude(run);
     if (run->ending->context_failure.code != ERR_NONE) {
         note(run, "programs of the payload could not ask about the run",
              &run->ending->context_failure);
     }
     if (preparation->sandbox) {
         conclude_sandbox(run);
+    }
+    if (run->offer.adapter != SCOPE_NONE) {
+        conclude_scope(run);
     }
 }
 
@@ -254,10 +307,33 @@ static char *state_folder(const char *runs)
                                   : memory_copy_string(runs);
 }
 
+/* The watchdog comes before anything that it would have to remove: its intent is durable first (WD-1). */
+static int choose_scope(struct run *run, struct err *err)
+{
+    prepare_offer(run->request, &run->offer);
+    run->preparation.offer = &run->offer;
+    if (run->offer.adapter == SCOPE_NONE) {
+        return 0;
+    }
+    bool of_systemd = run->offer.adapter != SCOPE_DELEGATED;
+    char unit[SCOPE_NAME_SIZE];
+    if (scope_name(run->id, run->scope_name, err) < 0) {
+        return -1;
+    }
+    scope_watchdog_name(run->scope_name, unit);
+    return run_watch_start(run, of_systemd ? unit : NULL, err);
+}
+
 static void prepare_and_run(struct run *run)
 {
     struct preparation *preparation = &run->preparation;
     struct report_facts *facts = &run->facts;
+    struct err err = {0};
+    if (choose_scope(run, &err) < 0) {
+        facts->not_spawned = true;
+        run_fail(run, &err);
+        return;
+    }
     with_string state_dir = run->archive ? state_folder(archive_folder(run->archive)) : NULL;
     preparation->state_dir = state_dir;
     prepare(run->request, preparation);
@@ -275,7 +351,7 @@ static void prepare_and_run(struct run *run)
     memcpy(facts->limits, preparation->limits.facts, sizeof facts->limits);
     facts->limit_count = preparation->limits.count;
     if (!checks_ok(&preparation->checks)) {
-        preparation->could = contain_with_sandbox(run->request->environment);
+        preparation->could = contain_with_sandbox(&run->offer, run->request->environment);
         preparation->contain.could = preparation->could;
         if (preparation->failure.code != ERR_NONE) {
             facts->failure = &preparation->failure;
@@ -302,7 +378,7 @@ int run_execute(const struct run_request *request, struct run_result *ret_result
     if (run.failure.code == ERR_NONE) {
         prepare_and_run(&run);
     }
-    if (run_publish(&run, &result, err) < 0) {
+    if (run_publish(&run, &result, err) < 0 || run_watch_end(&run, err) < 0) {
         return -1;
     }
 

@@ -77,7 +77,8 @@ struct run_request {
     /* What the run belongs to, for the record: [A-Za-z0-9._:-]{1,128}; NULL: nothing. */
     const char *scope;
     bool keep_output;
-    uint32_t require; /* guarantees that must be enforced, by bit; may ask for a sandbox */
+    uint32_t require;          /* guarantees that must be enforced, by bit; asks for a sandbox */
+    const char *cgroup_parent; /* a folder of cgroup v2 that its scope is made in; NULL: found */
     bool sandbox;
     char *const *writable; /* folders that are open in it; NULL: none */
     char *const *readable;

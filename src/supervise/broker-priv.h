@@ -8,6 +8,7 @@
  *   terminate.c   the table's actions that end processes; chase.c for those that are too quick
  *   observe.c     one look at the tree: samples, peaks, limits that are sampled
  *   launch.c      the words of the launcher, when there is a sandbox
+ *   hold.c        the scope, when there is one
  *   context.c     what programs of the payload may ask
  *
  * Rule of endings: what was seen first wins and stays, with one exception. The output limit and the
@@ -20,6 +21,7 @@
 #include <stdint.h>
 
 #include "context-priv.h"
+#include "hold-priv.h"
 #include "launch-priv.h"
 #include "pace-priv.h"
 #include "proof-priv.h"
@@ -43,6 +45,7 @@ struct broker {
     struct reaper reaper;
     struct pace pace;
     struct launch launch; /* with a sandbox */
+    struct hold hold;     /* with a scope */
     struct context context;
     struct fd context_listener; /* made in the sandbox by the launcher */
 

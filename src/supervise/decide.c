@@ -234,6 +234,7 @@ static void settle_exit(struct broker *broker, int exit_code, int exit_signal)
 void decide_payload_ended(struct broker *broker, int exit_code, int exit_signal, bool left)
 {
     broker->ending->exited_ns = broker_now(broker);
+    hold_look(broker); /* the kernel may have ended it for want of memory */
     /* Between two looks it may have failed for want of space. */
     observe_private(broker, exit_code != 0 || exit_signal != 0);
     settle_exit(broker, exit_code, exit_signal);
@@ -273,6 +274,7 @@ static void leader_ended(struct broker *broker)
     if (ending->exited_ns == 0) {
         ending->exited_ns = broker_now(broker);
     }
+    hold_look(broker);
     decide_heard(broker);
     if (fd_is_open(&broker->spawn.pidfd)) { /* and stays: it still names the group that it led */
         (void)!os_epoll_remove(fd_num(&broker->epoll), fd_num(&broker->spawn.pidfd));

@@ -15,6 +15,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "err.h"
 #include "fd.h"
 
@@ -26,6 +28,7 @@ struct detach_request {
 struct detached {
     struct fd channel;
     struct fd pidfd;
+    pid_t pid; /* names the process as long as the pidfd has not fired */
 };
 
 int detach_helper(const struct detach_request *request, struct detached *ret_detached,

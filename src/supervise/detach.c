@@ -23,6 +23,7 @@ enum {
 /* What the process in between tells: it made the other, or why not. */
 struct made {
     int32_t sys;
+    int32_t pid;
 };
 
 static int seal_image(struct fd *ret_image)
@@ -78,7 +79,7 @@ no_return static void stand_between(const struct detach_request *request, int ch
     if (pid == 0) {
         become_helper(request, channel, image);
     }
-    struct made made = {.sys = pid < 0 ? (int32_t)pid : 0};
+    struct made made = {.sys = pid < 0 ? (int32_t)pid : 0, .pid = pid};
     int number = fd_is_open(&pidfd) ? fd_num(&pidfd) : -1;
     ssize_t sent = number < 0 ? os_send(channel, &made, sizeof made)
                               : os_send_fds(channel, &made, sizeof made, &number, 1);
@@ -93,6 +94,7 @@ static int hear(struct detached *detached)
     if (got != (ssize_t)sizeof made) {
         return got < 0 ? (int)got : -ESRCH;
     }
+    detached->pid = made.pid;
     return made.sys < 0 ? made.sys : fd_is_open(&detached->pidfd) ? 0 : -ESRCH;
 }
 

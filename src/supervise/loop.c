@@ -210,6 +210,9 @@ static void dispatch(struct broker *broker, uint32_t ready)
     if (ready & (1U << WATCH_WATCHDOG)) {
         on_watchdog(broker);
     }
+    if (ready & (1U << WATCH_SCOPE)) {
+        hold_look(broker);
+    }
     if (reap) {
         decide_reap(broker);
     }

@@ -78,8 +78,9 @@ static int64_t upward(enum supervise_limit limit, int64_t value)
 
 static struct pace_gauge gauge_of(const struct look *look, enum supervise_limit limit)
 {
-    if (look->seen[limit] < 0) {
-        return (struct pace_gauge){0};
+    bool is_kernels = look->broker->hold.holds && (limit == LIMIT_MEMORY || limit == LIMIT_PIDS);
+    if (look->seen[limit] < 0 || is_kernels) {
+        return (struct pace_gauge){0}; /* a leaf counts shared pages once, and misses no moment */
     }
     int64_t value = supervise_limit_value(&look->broker->request->limits, limit);
     return (struct pace_gauge){.watched = value > 0,
@@ -178,7 +179,8 @@ void observe_look(struct broker *broker)
                                                   .tasks = look.sums.tasks,
                                                   .processes = look.sums.processes,
                                                   .temporary_bytes = look.temporary.bytes,
-                                                  .temporary_files = look.temporary.inodes});
+                                                  .temporary_files = look.temporary.inodes,
+                                                  .cgroup_memory_bytes = hold_memory(broker)});
     peak_raise(&ending->peak_processes, look.sums.processes);
     if (calm) {
         check_limits(broker, &look);

@@ -58,7 +58,8 @@ static int prepare(struct broker *broker, struct err *err)
     if (!fd_is_open(&broker->epoll)) {
         return err_sys(err, fd_error(&broker->epoll), "cannot make an event loop");
     }
-    if (check_host(err) < 0 || spawn_prepare(&broker->spawn, broker->request, err) < 0 ||
+    if (check_host(err) < 0 || hold_prepare(broker, err) < 0 ||
+        spawn_prepare(&broker->spawn, broker->request, err) < 0 ||
         tree_init(&broker->tree, broker->ending, spawn_files(&broker->spawn), err) < 0 ||
         become_subreaper(err) < 0 || look_for_strangers(broker, err) < 0) {
         return -1;
@@ -161,7 +162,7 @@ static void open_context(struct broker *broker)
 static int tell_watchdog(struct broker *broker, int64_t payload_until_ns)
 {
     const struct supervise_request *request = broker->request;
-    int result = watchdog_report(request->watchdog, request->crash_reports_fd);
+    int result = watchdog_report(request->watchdog, fd_num(request->crash_reports));
     int64_t until_ns = payload_until_ns == INT64_MAX
                            ? 0
                            : payload_until_ns + request->limits.grace_ns + WATCHDOG_LATE_NS;
@@ -209,6 +210,13 @@ void broker_release(struct broker *broker)
 static void see_what_is_not_sampled(struct supervise_ending *ending)
 {
     peak_raise(&ending->seen[LIMIT_MEMORY], ending->largest_rss_bytes);
+    ending->peak_tree_rss_bytes = ending->seen[LIMIT_MEMORY];
+    if (ending->scope.held && ending->scope.counters.memory_peak_bytes >= 0) {
+        ending->seen[LIMIT_MEMORY] = ending->scope.counters.memory_peak_bytes;
+    }
+    if (ending->scope.held) {
+        peak_raise(&ending->seen[LIMIT_PIDS], ending->scope.counters.pids_peak);
+    }
     ending->seen[LIMIT_OUTPUT] =
         ending->stream[STREAM_STDOUT].bytes + ending->stream[STREAM_STDERR].bytes;
     if (ending->released_ns > 0) {
@@ -241,6 +249,7 @@ static void broker_done(struct broker *broker)
 {
     context_done(&broker->context);
     fd_close(&broker->context_listener);
+    hold_done(&broker->hold);
     streams_done(&broker->streams);
     spawn_done(&broker->spawn);
     tree_done(&broker->tree);
@@ -284,7 +293,8 @@ static int run(struct broker *broker, struct err *err)
         return -1;
     }
     /* EX-2: the descriptors that will be executed still hold the bytes that were hashed. */
-    bool ready = adopt_gate(broker, &failure) == 0 &&
+    bool ready = adopt_gate(broker, &failure) == 0 && hold_begin(broker, &failure) == 0 &&
+                 hold_finish(broker, &failure) == 0 &&
                  binding_revalidate(first_executed(broker->request), &failure) == 0;
     if (!ready) {
         memory_arm();
@@ -299,6 +309,7 @@ static int run(struct broker *broker, struct err *err)
     if (broker->request->watchdog) { /* nothing is left that would have to be ended in time */
         (void)!watchdog_set_deadline(broker->request->watchdog, 0);
     }
+    hold_conclude(broker);
     finish(broker);
     return 0;
 }

@@ -33,9 +33,12 @@
  *              not count. One that came during the run and shows no sign of the payload (its session,
  *              the mark for the out-of-memory killer) is left alone as well, but nobody can say then
  *              that nothing is left: it is named as an unclaimed survivor.
- * Limitations  memory and tasks are observed by sampling: a burst between two looks can pass. A
- *              set-uid descendant cannot be signalled by an ordinary user: it is a survivor. A death
- *              of berm itself by SIGKILL ends only the first process (PDEATHSIG).
+ * Scope        with an offer the gate is moved into the leaf of a scope of its own before it becomes
+ *              anything: memory and tasks are the kernel's to limit, its events end the run, and all of the
+ *              leaf is killed in one call (hold-priv.h).
+ * Limitations  without a scope memory and tasks are observed by sampling: a burst between two looks can
+ *              pass, and a death of berm itself by SIGKILL ends only the first process (PDEATHSIG). A
+ *              set-uid descendant cannot be signalled by an ordinary user: it is a survivor then.
  * Source       prctl(2) PR_SET_CHILD_SUBREAPER, pidfd_send_signal(2), wait(2), epoll(7).
  */
 #pragma once
@@ -51,6 +54,7 @@
 #include "interrupts.h"
 #include "limit.h"
 #include "sandbox.h"
+#include "scope.h"
 #include "watchdog.h"
 
 /* What a live display may show. Its functions are called while memory is armed: they may neither
@@ -88,9 +92,18 @@ struct supervise_request {
     struct supervise_limits limits;
     struct interrupts *interrupts;
     int cancel_fd; /* becomes readable: stop as interrupted; -1: none */
-    /* Armed, and lost is a failure of berm's that ends the run; NULL: none. It is told of the release. */
+    /* What a scope can be made of, and its name (scope.h); NULL, or SCOPE_NONE: there is none. */
+    const struct scope_offer *offer;
+    const char *scope_name;
+    /* The scope stands, and the gate is to be moved into its leaf: whoever shall outlive berm is told of it
+     * now. May be NULL. */
+    int (*on_scope)(void *context, const struct scope *scope, const struct watchdog_leaf *leaf,
+                    struct err *err);
+    void *on_scope_context;
+    /* Started; armed with the scope. Lost is a failure of berm's that ends the run; NULL: none. It is told of
+     * the release. */
     struct watchdog *watchdog;
-    int crash_reports_fd; /* for it: sealed, what to say from the release on */
+    const struct fd *crash_reports; /* for it, at the release: sealed, what to say from then on */
     const struct os_clock *clock;
     struct supervise_observer observer;
     /* What programs of the payload are told about the run when they ask; NULL, or without a leaf: nobody
@@ -117,6 +130,7 @@ struct supervise_sample {
     int64_t processes;
     int64_t temporary_bytes; /* in the private file system of a sandbox; -1: none, or not known */
     int64_t temporary_files;
+    int64_t cgroup_memory_bytes; /* of the leaf, page cache too; -1: likewise */
 };
 
 /* Fields of a descendant that could not be read, by bit. */
@@ -161,6 +175,18 @@ struct supervise_stream {
     char tail[TAIL_WINDOW_BYTES];
 };
 
+struct supervise_scope {
+    enum scope_adapter adapter; /* SCOPE_NONE: there was none, or it was not finished */
+    bool held;                  /* the payload was in its leaf, behind limits that were read back */
+    struct scope_limits limits;
+    struct scope_events events;
+    struct scope_counters counters; /* meaningful when held */
+    const struct proof_leaf_empty *leaf_empty;
+    struct scope_removed removed;
+    char unit[SCOPE_NAME_SIZE];
+    char path[CGROUP_PATH_SIZE];
+};
+
 struct proof_tree_empty; /* waitid said: no child left, after the last was reaped */
 
 struct supervise_ending {
@@ -169,7 +195,7 @@ struct supervise_ending {
     int64_t limit_value; /* what the limit was */
     int64_t limit_seen;  /* what was seen against it when it ended the run */
     /* The most that was seen against each limit, or the least where it is one; in the unit of its
-     * row; -1: not known. Memory is sampled, and never below largest_rss_bytes. */
+     * row; -1: not known. With a leaf memory and tasks are the kernel's own peaks. */
     int64_t seen[LIMIT_COUNT];
     int exit_code;
     int exit_signal;
@@ -198,7 +224,8 @@ struct supervise_ending {
 
     int64_t cpu_user_ns; /* of all that was reaped */
     int64_t cpu_system_ns;
-    int64_t largest_rss_bytes; /* of one process, by the kernel's own high-water mark */
+    int64_t largest_rss_bytes;   /* of one process, by the kernel's own high-water mark */
+    int64_t peak_tree_rss_bytes; /* as sampled; never below largest_rss_bytes */
     int64_t peak_processes;
     int64_t sample_total;
     struct supervise_sample samples[SAMPLE_COUNT]; /* oldest first, the newest SAMPLE_COUNT */
@@ -212,6 +239,7 @@ struct supervise_ending {
     struct supervise_survivor survivors[SURVIVOR_COUNT];
     int survivor_count;
     const struct proof_tree_empty *tree_empty; /* NULL: not proved */
+    struct supervise_scope scope;
 };
 
 int supervise_run(const struct supervise_request *request, struct supervise_ending **ret_ending,

@@ -69,7 +69,7 @@ void terminate_ask(struct broker *broker)
 static void kill_round(struct broker *broker)
 {
     struct tree *tree = &broker->tree;
-    int reached = 0;
+    int reached = hold_kill(broker);
     if (fd_is_open(&broker->spawn.pidfd)) {
         reached += os_pidfd_signal_group(fd_num(&broker->spawn.pidfd), SIGKILL) == 0;
         reached += os_pidfd_signal(fd_num(&broker->spawn.pidfd), SIGKILL) == 0;

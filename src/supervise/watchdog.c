@@ -472,6 +472,12 @@ int watchdog_set_deadline(struct watchdog *watchdog, int64_t monotonic_ns)
     return send_packet(watchdog, 0, NULL);
 }
 
+int watchdog_asked(struct watchdog *watchdog)
+{
+    watchdog->packet.head = (struct watch_request){.order = WATCH_ASKED};
+    return send_packet(watchdog, 0, NULL);
+}
+
 int watchdog_let_go(struct watchdog *watchdog)
 {
     watchdog->packet.head = (struct watch_request){.order = WATCH_LET_GO};

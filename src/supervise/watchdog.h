@@ -22,7 +22,7 @@
  * Every way out of a run disarms: to free a watchdog that was not disarmed is to die, and it does what it
  * does then, which includes the report of a crash.
  *
- * Its scope    a unit of its own keeps it alive when the run's scope, or the terminal's, is killed. The
+ * Its scope    (watchdog_asked()) a unit of its own keeps it alive when the run's scope, or the terminal's, is killed. The
  *              caller asks systemd for it, with the pid of watchdog_process(); request.unit is its name,
  *              and until it stands there the watchdog does not leave before 5 s have passed: no other
  *              process gets its pid meanwhile.
@@ -97,7 +97,9 @@ struct watchdog_leaf {
 int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf,
                  struct err *err) must_check;
 
-int watchdog_report(struct watchdog *watchdog, int reports_fd) must_check; /* -errno */
+/* Right before systemd is asked for its scope. -errno, as the next three. */
+int watchdog_asked(struct watchdog *watchdog) must_check;
+int watchdog_report(struct watchdog *watchdog, int reports_fd) must_check;
 int watchdog_set_deadline(struct watchdog *watchdog, int64_t monotonic_ns) must_check;
 int watchdog_let_go(struct watchdog *watchdog) must_check;
 int watchdog_disarm(struct watchdog *watchdog, struct err *err) must_check;

@@ -46,6 +46,8 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
     "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-delegated",
                                         "contain/scope-systemd"),
+    # the broker's side of a scope: with real ones in tests/host/t/61-managed.py
+    "tests/unit/supervise/test-supervise.c": ("supervise/hold",),
     # a stage of a run, which only a run has the facts for
     "tests/unit/run/test-run.c": ("run/publish",),
 }.items() for source in sources}
@@ -285,15 +287,13 @@ UNUSED_EXCEPTIONS = {
     "validate_document_report": "the same",
     "validate_document_run": "the same",
     "run_request_decode": "for a front end that is not the command line",
-    "sandbox_show_cgroup": "for a run in a scope; tests/lib/context-drive.c does",
     "text_is_utf8": "what the fuzz targets ask of every text",
 } | {
-    f"scope_{name}": "what a run in a scope calls; tests/lib/scope-drive.c does" for name in """
-    admit begin counters_read event_fds finish kill leaf_empty leaf_fd name
-    obstacle_name pressure_fd probe remove""".split()
+    f"scope_{name}": "what tests/lib/scope-drive.c alone calls so far" for name in """
+    obstacle_name pressure_fd""".split()
 } | {
-    f"watchdog_{name}": "for the same runs; tests/lib/watch-drive.c does" for name in """
-    process directory_fd directory_name let_go""".split()
+    f"watchdog_{name}": "likewise tests/lib/watch-drive.c" for name in """
+    directory_fd directory_name""".split()
 }
 
 

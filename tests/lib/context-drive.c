@@ -120,7 +120,7 @@ int main(int argc, char **argv)
             return FAILED;
         }
         sandbox_show_cgroup(sandbox, folder);
-        if (sandbox_ready(sandbox, &err) < 0) {
+        if (sandbox_open(sandbox, &err) < 0 || sandbox_ready(sandbox, &err) < 0) {
             fprintf(stderr, "context-drive: %s\n", err.msg);
             return FAILED;
         }

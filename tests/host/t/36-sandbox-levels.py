@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 from tap import case, main
 
 CLOSED = {"filesystem", "writable-roots", "descendants", "temp-bytes", "temp-inodes", "syscalls"}
+HELD = {"memory", "pids", "swap"}  # by the scope
 CONNECT = "import socket; socket.socket(socket.AF_UNIX).connect('\\0berm-host')"
 
 
@@ -29,10 +30,10 @@ def sandboxed(t, *options):
 def _(t):
     levels, connected = sandboxed(t)
     t.equal({name for name, one in levels.items() if one["level"] == "enforced"},
-            CLOSED | {"network", "control-sockets"})
+            CLOSED | HELD | {"network", "control-sockets"})
     t.true(not connected, "a network of its own closes abstract sockets")
     levels, connected = sandboxed(t, "--network", "host")
-    t.equal({name for name, one in levels.items() if one["level"] == "enforced"}, CLOSED)
+    t.equal({name for name, one in levels.items() if one["level"] == "enforced"}, CLOSED | HELD)
     t.equal(levels["control-sockets"]["level"], "none")
     t.contains(levels["control-sockets"]["why"], "Landlock does not close abstract sockets")
     t.true(connected, "and it is true: that socket could be reached")
@@ -41,7 +42,7 @@ def _(t):
 @case("EN-1 the envelope foresees it")
 def _(t):
     could = t.berm("envelope", "--json").json()["adapter"]["with_sandbox"]
-    t.equal(set(could["enforced"]), CLOSED | {"network", "control-sockets"})
+    t.equal(set(could["enforced"]), CLOSED | HELD | {"network", "control-sockets"})
 
 
 main()

@@ -8,7 +8,7 @@
 static void the_portable_adapter_claims_little(void **state)
 {
     struct contain contain;
-    contain_choose(&contain);
+    contain_choose(NULL, &contain);
     assert_string_equal(contain.adapter_id, "portable-process-group-small-only");
     assert_int_equal(guarantees_label(&contain.guarantees), CONTAINMENT_UNCONTAINED);
     for (size_t i = 0; i < GUARANTEE_COUNT; i++) {
@@ -21,10 +21,12 @@ static void the_portable_adapter_claims_little(void **state)
 static void every_required_guarantee_is_refused_by_name(void **state)
 {
     struct contain contain;
-    contain_choose(&contain);
-    struct cgroup_facts cgroup = {.layout = CGROUP_V2, .path = "/a/b", .controllers = "cpu memory"};
+    const struct scope_offer offer = {
+        .obstacles = {{.saw = "/a/b has only 'cpu memory'", .remedy = "delegate pids"}},
+        .obstacle_count = 1};
+    contain_choose(&offer, &contain);
     with_checks checks = {0};
-    contain_require(&contain, GUARANTEE_ALL, &cgroup, &checks);
+    contain_require(&contain, GUARANTEE_ALL, &checks);
     assert_int_equal(checks.count, GUARANTEE_COUNT);
     for (size_t i = 0; i < checks.count; i++) {
         assert_false(checks.list[i].ok);
@@ -39,18 +41,33 @@ static void every_required_guarantee_is_refused_by_name(void **state)
 static void nothing_required_is_nothing_refused(void **state)
 {
     struct contain contain;
-    contain_choose(&contain);
-    struct cgroup_facts cgroup = {0};
+    contain_choose(NULL, &contain);
     with_checks checks = {0};
-    contain_require(&contain, 0, &cgroup, &checks);
+    contain_require(&contain, 0, &checks);
     assert_int_equal(checks.count, 0);
+}
+
+/* CT-4: a scope alone is no more than limited; without one nothing changes. */
+static void a_scope_is_as_strong_as_what_is_around_it(void **state)
+{
+    const struct scope_offer offer = {.adapter = SCOPE_SYSTEMD_USER};
+    struct contain contain;
+    contain_choose(&offer, &contain);
+    assert_string_equal(contain.adapter_id, "linux-systemd-cgroup-v2");
+    assert_int_equal(contain.guarantees.level[GUARANTEE_MEMORY], LEVEL_OBSERVED); /* no claim yet */
+    contain_hold(false, &contain.guarantees);
+    assert_int_equal(contain.guarantees.level[GUARANTEE_SWAP], LEVEL_LIMITED);
+    assert_non_null(contain.guarantees.why[GUARANTEE_PIDS]);
+    contain_hold(true, &contain.guarantees);
+    assert_int_equal(contain.guarantees.level[GUARANTEE_MEMORY], LEVEL_ENFORCED);
+    assert_null(contain.guarantees.why[GUARANTEE_DESCENDANTS]);
 }
 
 /* CT-4: the flags of a report say what the levels say. */
 static void the_flags_follow_from_the_levels(void **state)
 {
     struct contain contain;
-    contain_choose(&contain);
+    contain_choose(NULL, &contain);
     with_json weak = contain_to_json(&contain);
     assert_true(json_is_false(json_object_get(weak, "aggregate_pids")));
     assert_int_equal(json_array_size(json_object_get(weak, "reasons")), 2);
@@ -69,7 +86,7 @@ static void the_flags_follow_from_the_levels(void **state)
 
 static size_t could_enforce(char *const *environment, const char *option)
 {
-    with_json could = contain_with_sandbox(environment);
+    with_json could = contain_with_sandbox(NULL, environment);
     size_t count = json_array_size(json_object_get(could, "enforced"));
     /* Nothing, or nothing for sure, has its reason. */
     assert_true(count > 0 || json_is_string(json_object_get(could, "saw")));
@@ -91,8 +108,8 @@ static void a_sandbox_is_foreseen(void **state)
     assert_int_equal(could_enforce(half_a_pin, option), 0);
     assert_int_equal(could_enforce(by_sudo, "--sandbox"), count);
     struct contain contain;
-    contain_choose(&contain);
-    with_json could = contain_with_sandbox(none);
+    contain_choose(NULL, &contain);
+    with_json could = contain_with_sandbox(NULL, none);
     contain.could = could;
     with_json told = contain_to_json(&contain);
     assert_true(json_equal(json_object_get(told, "with_sandbox"), could));
@@ -105,6 +122,7 @@ int main(void)
         cmocka_unit_test(every_required_guarantee_is_refused_by_name),
         cmocka_unit_test(nothing_required_is_nothing_refused),
         cmocka_unit_test(the_flags_follow_from_the_levels),
+        cmocka_unit_test(a_scope_is_as_strong_as_what_is_around_it),
         cmocka_unit_test(a_sandbox_is_foreseen),
     };
     return cmocka_run_group_tests_name("contain/contain", tests, NULL, NULL);

@@ -31,12 +31,13 @@ static inline struct supervise_ending *make_ending(void)
     ending->largest_rss_bytes = 5000;
     memset(ending->seen, -1, sizeof ending->seen);
     ending->seen[LIMIT_MEMORY] = 6000;
+    ending->peak_tree_rss_bytes = 6000;
     ending->seen[LIMIT_PIDS] = 3;
     ending->seen[LIMIT_TIMEOUT] = 500;
     ending->peak_processes = 2;
     ending->sample_total = 1;
     ending->sample_count = 1;
-    ending->samples[0] = (struct supervise_sample){10, 4000, 3, 2, -1, -1};
+    ending->samples[0] = (struct supervise_sample){10, 4000, 3, 2, -1, -1, -1};
     ending->tree_empty = claim_tree_empty();
     return ending;
 }
@@ -68,7 +69,7 @@ static inline struct report_facts make_facts(void)
     static char one[] = "1";
     static char *const command[] = {sleep, one, NULL};
     static struct contain contain;
-    contain_choose(&contain);
+    contain_choose(NULL, &contain);
     return (struct report_facts){
         .run_id = "k7f3aa",
         .command = command,

@@ -139,7 +139,8 @@ static void samples_and_peaks(void **state)
     facts.checks = &checks;
     facts.ending = ending;
     ending->sample_count = 2;
-    ending->samples[1] = (struct supervise_sample){20, 9000, 8, 2, 4096, 3}; /* above its peaks */
+    ending->samples[1] =
+        (struct supervise_sample){20, 9000, 8, 2, 4096, 3, 0}; /* above its peaks */
     ending->seen[LIMIT_TEMPORARY] = 8192;
     ending->seen[LIMIT_TEMPORARY_FILES] = 2;
     with_json report = report_of(&facts);

@@ -163,7 +163,7 @@ static void a_death_of_the_watchdog_ends_the_tree(void **state)
         assert_int_equal(bfs_dir_open(AT_FDCWD, path, BFS_TRUST_ANY, &folder, &err), 0);
         struct watchdog *watchdog = start_watchdog(&folder, &reports);
         trial.request.watchdog = watchdog;
-        trial.request.crash_reports_fd = fd_num(&reports);
+        trial.request.crash_reports = &reports;
         trial.request.observer.context = watchdog;
         trial.request.observer.on_sample = end_watchdog;
         looks = 0;

@@ -1,0 +1,231 @@
+#include "broker-priv.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "anchor-message.h"
+#include "event.h"
+#include "process.h"
+
+enum {
+    READY_MS = 30000,     /* for a manager that is busy */
+    REMOVE_MS = 10000,    /* for the scope to be gone, once its leaf is empty */
+    KILL_AGAIN_MS = 10,   /* between two kills of a leaf that is not empty */
+    SANDBOX_TASKS = 2,    /* bubblewrap and the launcher: not the payload's */
+    BACKSTOP_MS = 120000, /* systemd ends a scope so long after everything else should have */
+};
+
+static int64_t after_ms(const struct broker *broker, int64_t ms)
+{
+    return broker_now(broker) + ms * NS_PER_MS;
+}
+
+/* --- making it ---------------------------------------------------------------------------------- */
+
+/* Its number names the anchor as long as the pidfd has not fired. */
+static int identify_anchor(const struct detached *anchor, struct proc_identity *ret_who)
+{
+    struct proc_stat stat;
+    with_fd file = fd_adopt(os_proc_stat_open(anchor->pid));
+    int result = fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), &stat) : fd_error(&file);
+    result = result < 0 ? result : os_poll(fd_num(&anchor->pidfd), POLLIN, 0);
+    *ret_who = (struct proc_identity){anchor->pid, stat.start_ticks};
+    return result < 0 ? result : result == 0 ? 0 : -ESRCH;
+}
+
+/* Late, for when berm and its watchdog are both dead and the anchor too. */
+static int64_t backstop_ns(const struct supervise_limits *limits)
+{
+    if (limits->timeout_ns <= 0 || limits->timeout_ns > INT64_MAX / 4) {
+        return 0;
+    }
+    return limits->setup_timeout_ns + limits->timeout_ns + limits->grace_ns +
+           limits->kill_budget_ns + BACKSTOP_MS * NS_PER_MS;
+}
+
+static bool is_wanted(const struct broker *broker)
+{
+    return broker->request->offer && broker->request->offer->adapter != SCOPE_NONE;
+}
+
+int hold_prepare(struct broker *broker, struct err *err)
+{
+    const struct detach_request duty = {.duty = "anchor"};
+    return is_wanted(broker) ? detach_helper(&duty, &broker->hold.anchor, err) : 0;
+}
+
+int hold_begin(struct broker *broker, struct err *err)
+{
+    const struct supervise_request *request = broker->request;
+    const struct supervise_limits *limits = &request->limits;
+    struct hold *hold = &broker->hold;
+    struct proc_identity anchor;
+    if (!is_wanted(broker)) {
+        return 0;
+    }
+    int result = identify_anchor(&hold->anchor, &anchor);
+    if (result < 0) {
+        return err_sys(err, result, "cannot identify the anchor");
+    }
+    int64_t until_ns = after_ms(broker, READY_MS);
+    const struct scope_request wanted = {
+        .offer = request->offer,
+        .name = request->scope_name,
+        .anchor = anchor,
+        .anchor_pidfd = fd_num(&hold->anchor.pidfd),
+        .anchor_channel = fd_num(&hold->anchor.channel),
+        .gate = broker->tree.leader,
+        .watchdog =
+            request->watchdog ? watchdog_process(request->watchdog) : (struct proc_identity){0},
+        .memory_max_bytes = limits->memory_bytes,
+        .pids_max =
+            limits->tasks > 0 && request->sandbox ? limits->tasks + SANDBOX_TASKS : limits->tasks,
+        .runtime_max_ns = backstop_ns(limits),
+        .deadline_ns = broker->setup_until_ns < until_ns ? broker->setup_until_ns : until_ns,
+    };
+    result = request->watchdog ? watchdog_asked(request->watchdog) : 0;
+    return result < 0 ? err_sys(err, result, "cannot tell the watchdog of its scope")
+                      : scope_begin(&wanted, &hold->scope, err);
+}
+
+static int tell(struct broker *broker, struct err *err)
+{
+    const struct supervise_request *request = broker->request;
+    const struct scope *scope = broker->hold.scope;
+    const struct watchdog_leaf leaf = {
+        .leaf_fd = scope_leaf_fd(scope),
+        .scope_fd = scope_fd(scope),
+        .scope_parent_fd = scope_parent_fd(scope),
+        .anchor_fd = fd_num(&broker->hold.anchor.channel),
+        .gate_pidfd = fd_num(&broker->spawn.pidfd),
+        .gate = broker->tree.leader,
+        .path = scope_path(scope),
+        .name = ANCHOR_LEAF_NAME,
+        .anchor_name = ANCHOR_OWN_LEAF_NAME,
+        .unit = scope_adapter(scope) == SCOPE_DELEGATED ? NULL : scope_unit(scope),
+    };
+    return request->on_scope ? request->on_scope(request->on_scope_context, scope, &leaf, err) : 0;
+}
+
+static int watch(struct broker *broker, struct err *err)
+{
+    int fds[SCOPE_EVENT_FDS];
+    scope_event_fds(broker->hold.scope, fds);
+    int result = scope_events_read(broker->hold.scope, &broker->hold.events);
+    for (int i = 0; i < SCOPE_EVENT_FDS && result >= 0; i++) {
+        result = os_epoll_add(fd_num(&broker->epoll), fds[i], EPOLLPRI, WATCH_SCOPE);
+    }
+    return result < 0 ? err_sys(err, result, "cannot watch the leaf of the run") : 0;
+}
+
+static void note_scope(struct broker *broker)
+{
+    const struct scope *scope = broker->hold.scope;
+    struct supervise_scope *told = &broker->ending->scope;
+    told->adapter = scope_adapter(scope);
+    scope_limits(scope, &told->limits);
+    (void)snprintf(told->unit, sizeof told->unit, "%s", scope_unit(scope));
+    (void)snprintf(told->path, sizeof told->path, "%s", scope_path(scope));
+}
+
+int hold_finish(struct broker *broker, struct err *err)
+{
+    struct hold *hold = &broker->hold;
+    if (!hold->scope) {
+        return 0;
+    }
+    if (scope_finish(hold->scope, err) < 0) {
+        return -1;
+    }
+    note_scope(broker);
+    if (tell(broker, err) < 0 || scope_admit(hold->scope, broker->tree.leader, err) < 0 ||
+        watch(broker, err) < 0) {
+        return -1;
+    }
+    hold->holds = true;
+    broker->ending->scope.held = true;
+    return 0;
+}
+
+/* --- while it runs ------------------------------------------------------------------------------ */
+
+void hold_look(struct broker *broker)
+{
+    struct hold *hold = &broker->hold;
+    const struct supervise_limits *limits = &broker->request->limits;
+    struct scope_events now;
+    if (!hold->holds) {
+        return;
+    }
+    int changed = scope_events_read(hold->scope, &now);
+    if (changed < 0) {
+        decide_failure(broker, changed, "cannot read what the kernel tells of the run");
+        return;
+    }
+    const struct scope_events before = hold->events;
+    hold->events = now;
+    if (now.oom > before.oom) {
+        decide_limit(broker, LIMIT_MEMORY, limits->memory_bytes, limits->memory_bytes);
+    }
+    if (now.pids_max > before.pids_max) {
+        decide_limit(broker, LIMIT_PIDS, limits->tasks, limits->tasks);
+    }
+}
+
+int64_t hold_memory(const struct broker *broker)
+{
+    return broker->hold.holds ? scope_memory_bytes(broker->hold.scope) : -1;
+}
+
+bool hold_kill(struct broker *broker)
+{
+    int result = 0;
+    const struct hold *hold = &broker->hold;
+    return hold->holds && !scope_leaf_empty(hold->scope, &result) && scope_kill(hold->scope) == 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------------ */
+
+/* Whoever is in there still was no child of berm's tree: it is ended all the same. */
+static const struct proof_leaf_empty *empty_leaf(struct broker *broker)
+{
+    int64_t until_ns = broker_now(broker) + broker->request->limits.kill_budget_ns;
+    for (;;) {
+        int result = 0;
+        const struct proof_leaf_empty *proof = scope_leaf_empty(broker->hold.scope, &result);
+        if (proof || broker_now(broker) >= until_ns) {
+            return proof;
+        }
+        (void)!scope_kill(broker->hold.scope);
+        (void)!os_poll(-1, 0, KILL_AGAIN_MS);
+    }
+}
+
+void hold_conclude(struct broker *broker)
+{
+    struct hold *hold = &broker->hold;
+    struct supervise_scope *told = &broker->ending->scope;
+    if (!hold->scope) {
+        return;
+    }
+    bool admitted = hold->holds;
+    if (admitted) {
+        told->leaf_empty = empty_leaf(broker);
+        told->events = hold->events;
+        scope_counters_read(hold->scope, &told->counters);
+    }
+    if (broker->request->watchdog && (!admitted || told->leaf_empty)) {
+        (void)!watchdog_let_go(broker->request->watchdog); /* lost: nobody to tell */
+    }
+    scope_remove(hold->scope, after_ms(broker, REMOVE_MS), &told->removed);
+    hold->holds = false;
+}
+
+void hold_done(struct hold *hold)
+{
+    scope_free(hold->scope);
+    fd_close(&hold->anchor.channel);
+    fd_close(&hold->anchor.pidfd);
+    *hold = (struct hold){0};
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/python3
+# run as: user root
+"""A run in a scope, from every place that one can start from: the kernel holds its limits, says what
+ended it, and nothing is left.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "lib"))
+from tap import berm_path, case, main  # noqa: E402
+
+ROOT = os.geteuid() == 0
+AS = ["--user", "61234:61234"] if ROOT else []
+ROUNDS = 100 if os.environ.get("BERM_TEST_LONG") else 5
+
+
+def record_of(t):
+    return json.loads((t.dir / "record.json").read_text())
+
+
+def run(t, *words, before=(), **how):
+    t.dir.chmod(0o755)
+    done = t.run(*before, berm_path(), "run", "--json=record.json", "--report", "r.json", *words, **how)
+    valid = t.berm("validate-report", "--file", "r.json")
+    t.equal(valid.status, 0, f"{done} {valid}")
+    return done, record_of(t)
+
+
+def left():
+    """Cgroups of runs, and helper processes."""
+    folders = [str(path) for path in Path("/sys/fs/cgroup").rglob("berm-*") if path.is_dir()]
+    helpers = []
+    for comm in Path("/proc").glob("[0-9]*/comm"):
+        try:
+            name = comm.read_text().strip()
+            state = (comm.parent / "stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if name.startswith("berm-") and state != "Z":
+            helpers.append(name)
+    return folders, helpers
+
+
+def service(t):
+    manager = [] if ROOT else ["--user"]
+    names = [word for name in ("PATH", "HOME", "XDG_STATE_HOME") if name in t.env
+             for word in ("--setenv", f"{name}={t.env[name]}")]
+    return ["systemd-run", *manager, "--quiet", "--pipe", "--wait", "--collect", "--same-dir",
+            *names, "--"]
+
+
+def own_scope(*properties):
+    manager = [] if ROOT else ["--user"]
+    words = [word for one in properties for word in ("-p", one)]
+    return ["systemd-run", *manager, "--scope", "--quiet", *words, "--"]
+
+
+# A cgroup of the caller's own: its first child holds it, and the run's scope is made beside.
+DELEGATED = """
+own=/sys/fs/cgroup/$(sed s,^0::/,, /proc/self/cgroup)
+mkdir "$own/caller"; echo $$ >"$own/caller/cgroup.procs"
+berm=$1; shift; verb=$1; shift
+exec "$berm" "$verb" --cgroup-parent "$own" "$@"
+"""
+
+PLACES = {
+    "where this test runs": lambda t: [],
+    "a service": service,
+    "a delegated cgroup": lambda t: [*own_scope("Delegate=yes"), "sh", "-euc", DELEGATED, "sh"],
+}
+
+
+def managed(name, before):
+    @case(f"CT-2 CT-4 managed, every guarantee enforced, nothing left: from {name}")
+    def _(t):
+        done, record = run(t, "--require", "managed", *AS, "--", "/bin/sh", "-c", "exit 0",
+                           before=before(t))
+        t.equal(done.status, 0, str(done))
+        levels = {key: one["level"] for key, one in record["guarantees"].items()}
+        t.equal(set(levels.values()), {"enforced"}, levels)
+        t.equal(record["containment"], "managed")
+        wanted = "delegated" if "delegated" in name else "systemd"
+        t.contains(record["cgroup"]["adapter"], wanted)
+        cleanup = record["report"]["cleanup"]
+        t.equal((cleanup["scope_removed"], cleanup["descendants_remaining"], cleanup["errors"],
+                 cleanup["temporary_directory_removed"]), (True, [], [], True))
+        t.equal(Path(record["cgroup"]["path"]).exists(), False)
+        t.equal(left(), ([], []))
+
+
+for place, words in PLACES.items():
+    managed(place, words)
+
+
+@case(f"M1 a limit of memory that the kernel enforces is what ended the run: {ROUNDS} of {ROUNDS}",
+      deadline_s=1200)
+def _(t):
+    endings = []
+    for _ in range(ROUNDS):
+        done, record = run(t, "--memory", "24M", "--", "/usr/bin/python3", "-c",
+                           "x = bytearray(200 << 20)")
+        report = record["report"]
+        endings.append((done.status, report["outcome"], report["termination"]["limit"],
+                        report["termination"]["cgroup_events"]["memory_oom"] > 0))
+    print(f"# {ROUNDS} rounds: {sorted(set(endings))}")
+    t.equal(set(endings), {(120, "safety_limit_exceeded", "memory", True)})
+
+
+@case("M1 the same undefended: the memory is given")
+def _(t):
+    t.equal(t.run("/usr/bin/python3", "-c", "x = bytearray(200 << 20)").status, 0)
+
+
+@case("T4 T9 a storm of forks stops at the limit of tasks, and all of it is ended")
+def _(t):
+    storm = "import os\nwhile True:\n  try:\n    os.fork()\n  except OSError:\n    pass"
+    done, record = run(t, "--tasks", "40", "--timeout", "60s", "--grace-ms", "50", "--",
+                       "/usr/bin/python3", "-c", storm)
+    report = record["report"]
+    t.equal((done.status, report["termination"]["limit"]), (120, "pids"), str(done))
+    t.equal(record["cgroup"]["pids_peak"], 40)
+    t.equal((report["cleanup"]["descendants_remaining"], left()), ([], ([], [])))
+
+
+def figure_of(name):
+    """Of the leaf of the one run that there is; 0 while there is none."""
+    for path in Path("/sys/fs/cgroup").rglob("berm-*.scope/payload"):
+        try:
+            return int((path / name).read_text())
+        except OSError:
+            pass
+    return 0
+
+
+@case("RP-1 an outside reader of the cgroup agrees with the peak within 5 %")
+def _(t):
+    child = t.start_berm("run", "--json=record.json", "--stdin", "inherit", "--", "/usr/bin/python3", "-c",
+                         "import sys; x = bytearray(100 << 20); sys.stderr.write('ready'); sys.stderr.flush(); "
+                         "sys.stdin.read()", stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                         stdout=subprocess.DEVNULL)
+    t.wait_until(lambda: figure_of("memory.current") > 100 << 20, "the payload to have its memory")
+    outside = figure_of("memory.peak")
+    child.communicate(timeout=120)
+    t.started.remove(child)
+    peak = record_of(t)["cgroup"]["memory_peak_bytes"]
+    print(f"# outside {outside}, told {peak}")
+    t.true(abs(peak - outside) <= outside / 20, f"{peak} {outside}")
+
+
+@case("M3 page cache alone never ends a run")
+def _(t):
+    done, record = run(t, "--memory", "48M", "--", "/bin/sh", "-c",
+                       "dd if=/dev/zero of=/var/tmp/berm-cache bs=1M count=120 2>/dev/null && "
+                       "cat /var/tmp/berm-cache >/dev/null; s=$?; rm -f /var/tmp/berm-cache; exit $s")
+    t.equal(done.status, 0, str(done))
+    t.equal(record["report"]["termination"]["cgroup_events"]["memory_oom"], 0)
+
+
+@case("WD-5 RS-5 SIGKILL of berm: its watchdog ends the run and says so in the report")
+def _(t):
+    child = t.start_berm("run", "--report", "r.json", "--", "/bin/sh", "-c",
+                         "setsid sleep 1000 & echo ready; exec sleep 1000",
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    t.equal(child.stdout.readline(), b"ready\n")
+    child.kill()
+    child.wait(30)
+    t.started.remove(child)
+    t.wait_until(lambda: left() == ([], []), "the watchdog to have ended the run")
+    report = json.loads((t.dir / "r.json").read_text())
+    t.equal((report["outcome"], report["termination"]["child_signal"],
+             report["cleanup"]["scope_removed"]), ("interrupted", "SIGKILL", True))
+    t.equal(t.berm("validate-report", "--file", "r.json").status, 0)
+    names = [comm.read_text().strip() for comm in Path("/proc").glob("[0-9]*/comm")]
+    t.true("sleep" not in names, names)
+    t.equal(t.berm("recover", "--runs").status, 0)
+
+
+@case("CX-1 a program in the sandbox learns of its run, and reads its own limits")
+def _(t):
+    done, record = run(t, "--sandbox", *AS, "--tasks", "50", "--", "/bin/sh", "-c",
+                       "cat /sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup)/pids.max; "
+                       "echo 9 >/sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup)/pids.max || echo shut")
+    t.equal(done.status, 0, str(done))
+    t.true(b"shut" in done.out or record["output"]["stdout"]["bytes"] > 0, str(done))
+
+
+main()
