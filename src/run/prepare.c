@@ -207,6 +207,14 @@ static void prepare_guarantees(const struct run_request *request, struct prepara
     struct contain promised = preparation->contain;
     prepare_promise(preparation, &promised.guarantees);
     contain_require(&promised, request->require, &preparation->checks);
+    const struct scope_offer *offer = preparation->offer;
+    if (request->cgroup_parent && offer && offer->adapter == SCOPE_NONE) {
+        checks_add_take(
+            &preparation->checks, CHECK_SCOPE, false,
+            memory_format("--cgroup-parent '%s' is not possible", request->cgroup_parent),
+            memory_copy_string(offer->obstacle_count ? offer->obstacles[0].saw : ""),
+            memory_copy_string(offer->obstacle_count ? offer->obstacles[0].remedy : ""));
+    }
 }
 
 void prepare(const struct run_request *request, struct preparation *preparation)

@@ -307,10 +307,26 @@ static char *state_folder(const char *runs)
                                   : memory_copy_string(runs);
 }
 
+/* A watchdog without a durable manifest would be none. */
+static void leave_scope_out(struct run *run)
+{
+    run->offer = (struct scope_offer){
+        .obstacles =
+            {{.code = SCOPE_OBSTACLE_NOT_WRITABLE,
+              .saw = "the state folder cannot be written, which the watchdog of a scope needs",
+              .remedy = "set XDG_STATE_HOME to a folder with room that you may write"}},
+        .obstacle_count = 1};
+    strvec_push(&run->preparation.notes,
+                "no scope: its watchdog needs the state folder, which cannot be written");
+}
+
 /* The watchdog comes before anything that it would have to remove: its intent is durable first (WD-1). */
 static int choose_scope(struct run *run, struct err *err)
 {
     prepare_offer(run->request, &run->offer);
+    if (!run->record_slot && run->offer.adapter != SCOPE_NONE) {
+        leave_scope_out(run);
+    }
     run->preparation.offer = &run->offer;
     if (run->offer.adapter == SCOPE_NONE) {
         return 0;

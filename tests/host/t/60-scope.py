@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # run as: user root
+# long
 """Scopes of runs: in units of systemd, from a service and a login session, and in cgroups of one's own. What a
 scope says of itself is compared with what the kernel says to this test.
 """

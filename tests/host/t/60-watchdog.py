@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # run as: user root
+# long
 """The watchdog with real leaves: how fast they are empty, what is left, and what a unit's end does to it.
 
 The leaves are made here, in the test's own delegated unit; the judge is tests/crash/check-clean.
