@@ -84,7 +84,7 @@ static void say(enum anchor_word word)
 
 static void take_unit(struct anchor *anchor, const char *name, size_t length)
 {
-    if (length == 0 || length >= sizeof anchor->unit || ignore_endings() < 0) {
+    if (length >= sizeof anchor->unit || ignore_endings() < 0) {
         return;
     }
     memcpy(anchor->unit, name, length);

@@ -4,7 +4,7 @@
  * its leaf is set up and read out, and that ends the payload when nobody else is left to do it.
  *
  *   controller, watchdog                        anchor
- *   ---- ANCHOR_UNIT, the unit's name ----------> ignores what a stop of its scope sends
+ *   ---- ANCHOR_UNIT, the unit's name or "" ----> ignores what a stop of its scope sends
  *        <------------------------ ANCHOR_READY
  *   ---- ANCHOR_HOLD, leaf and scope -----------> holds both folders
  *        <------------------------ ANCHOR_HOLDS
@@ -16,7 +16,7 @@
  * (SCM_RIGHTS). The other end may be shared: it is the death of the last that has it open which counts, so
  * nobody may inherit it.
  *
- * Once it has the name it does not exit before its own /proc/self/cgroup names that unit, or five seconds
+ * Once it has a name it does not exit before its own /proc/self/cgroup names that unit, or five seconds
  * have passed since: systemd was told its number, and must not find another process under it.
  *
  * Limitations  a process of the leaf that cannot die (state D) keeps the anchor, which tries again each

@@ -153,11 +153,12 @@ static int hear_anchor(struct scope *scope, enum anchor_word wanted, struct err 
                          got == 0 ? "has ended" : "said something unknown");
 }
 
-/* From then on the anchor outlives a stop of the unit, and does not leave before it is in there. */
+/* From then on the anchor outlives a stop, and does not leave before it is in its unit. */
 static int name_unit(struct scope *scope, struct err *err)
 {
     char packet[1 + SCOPE_NAME_SIZE];
-    int length = snprintf(packet, sizeof packet, "%c%s", ANCHOR_UNIT, scope->name);
+    bool is_unit = scope->offer.adapter != SCOPE_DELEGATED; /* else nobody looks for its number */
+    int length = snprintf(packet, sizeof packet, "%c%s", ANCHOR_UNIT, is_unit ? scope->name : "");
     ssize_t sent = os_send(scope->request.anchor_channel, packet, (size_t)length);
     if (sent != length) {
         return err_sys(err, sent < 0 ? (int)sent : EIO, "the anchor of %s cannot be told",

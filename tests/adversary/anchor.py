@@ -143,6 +143,18 @@ def _(t):
         t.true(time.monotonic() - began >= JOIN_S, f"after {time.monotonic() - began} s")
 
 
+@case("T19 where no unit is, the anchor leaves at once, and outlives a stop all the same")
+def _(t):
+    began = time.monotonic()
+    anchor = Anchor(t)
+    anchor.name("")
+    anchor.child.send_signal(signal.SIGTERM)
+    anchor.hold(populated=1)
+    anchor.say(b"L")
+    t.equal(anchor.wait(), 0)
+    t.true(time.monotonic() - began < JOIN_S, "nobody looks for its number")
+
+
 @case("T19 in its unit the anchor leaves at once")
 def _(t):
     began = time.monotonic()
@@ -158,7 +170,7 @@ def _(t):
     anchor.hold(populated=1)
     here = os.open(t.dir, os.O_PATH)
     for packet, fds in ((b"?", ()), (b"?", (here, here)), (b"H", ()), (b"H", (here,)), (b"H", (here,) * 3),
-                        (b"U", ()), (b"U" + b"a" * 256, ()), (b"U" + b"a" * 4000, (here,))):
+                        (b"U" + b"a" * 256, ()), (b"U" + b"a" * 4000, (here,))):
         anchor.say(packet, *fds)
     anchor.hold_again()  # the first answer since
     held = [os.readlink(f"/proc/{anchor.child.pid}/fd/{fd}")
