@@ -196,12 +196,17 @@ def _(t):
                        "PKG_CONFIG_SYSROOT_DIR": str(root)})
     t.equal(asked.status, 0, str(asked))
     shared = next(root.rglob("libberm-context.so")).parent
+    # A library with a sanitizer in it needs a program that has it as well.
+    options = t.run("meson", "introspect", "--buildoptions", build).json()
+    sanitizer = next(one["value"] for one in options if one["name"] == "b_sanitize")
+    sanitized = [] if sanitizer == "none" else [f"-fsanitize={sanitizer}"]
     for name, words in (("static", ["-static-libgcc", next(root.rglob("libberm-context.a"))]),
                         ("shared", [])):
         flags = asked.out.decode().split()
         libraries = words or [flag for flag in flags if flag.startswith(("-l", "-L"))]
         headers = [flag for flag in flags if flag.startswith("-I")]
-        built = t.run("cc", "-Wall", "-Wextra", "-Werror", *headers, "-o", name, "ask.c", *libraries,
+        built = t.run("cc", "-Wall", "-Wextra", "-Werror", *sanitized, *headers, "-o", name, "ask.c",
+                      *libraries,
                       cwd=t.dir)
         t.equal(built.status, 0, str(built))
         # Neither variables nor an address of the caller's change what it says.
