@@ -19,7 +19,7 @@ demo: ## install what is missing, build, show berm at work
 	@tools/demo
 
 .PHONY: check
-check: ## install what is missing, build, run all tests (under 20 minutes)
+check: ## install what is missing, build, run all tests (20 to 30 minutes)
 	@tools/check
 
 .PHONY: check-long
