@@ -31,18 +31,25 @@ def run(t, *words, before=(), **how):
     return done, record_of(t)
 
 
-def left():
-    """Cgroups of runs, and helper processes."""
-    folders = [str(path) for path in Path("/sys/fs/cgroup").rglob("berm-*") if path.is_dir()]
-    helpers = []
+def living():
+    """The names of all processes that are not zombies: those wait for init alone, and hold nothing."""
+    names = []
     for comm in Path("/proc").glob("[0-9]*/comm"):
         try:
             name = comm.read_text().strip()
             state = (comm.parent / "stat").read_text().rpartition(")")[2].split()[0]
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if name.startswith("berm-") and state != "Z":
-            helpers.append(name)
+        if state != "Z":
+            names.append(name)
+    return names
+
+
+def left():
+    """Cgroups of runs, and helper processes. os.walk, for cgroups go away while they are listed."""
+    folders = [name for _, inner, _ in os.walk("/sys/fs/cgroup") for name in inner
+               if name.startswith("berm-")]
+    helpers = [name for name in living() if name.startswith("berm-")]
     return folders, helpers
 
 
@@ -175,7 +182,7 @@ def _(t):
     t.equal((report["outcome"], report["termination"]["child_signal"],
              report["cleanup"]["scope_removed"]), ("interrupted", "SIGKILL", True))
     t.equal(t.berm("validate-report", "--file", "r.json").status, 0)
-    names = [comm.read_text().strip() for comm in Path("/proc").glob("[0-9]*/comm")]
+    names = living()
     t.true("sleep" not in names, names)
     t.equal(t.berm("recover", "--runs").status, 0)
 
