@@ -42,42 +42,47 @@ def settle(t, place, fault):
     return bool(recorded)
 
 
-@case("each call of the watchdog fails once: a run that is disarmed", deadline_s=1800)
-def _(t):
+def sweep(t, orders, judge):
+    """Each call fails once, with each error, until LATE runs in a row were like one without a fault.
+
+    judge(what, words, before, after, healed) fails on what must not be, and answers whether the run was
+    such a one; before and after are what the slots said before recover and after it.
+    """
     place = Place(t)
     for errno in [*ERRNOS, "noop"]:
         number, kept, same = 0, 0, 0
         while same < LATE:
             number += STEP
             fault = f"watchdog:{number}:{errno}"
-            words = one(t, place, fault, b"disarm\n")
-            t.true(place.said() <= {PROVISIONAL, CLEAN}, f"{fault}: {words}")
-            t.true("disarmed" not in words or place.said() == {PROVISIONAL}, f"{fault}: {words}")
+            words = one(t, place, fault, orders)
+            before = place.said()
             healed = settle(t, place, fault)
             kept += healed
-            same = same + 1 if words[1:] == ["disarmed", ""] and not healed else 0
+            same = same + 1 if judge(f"{fault}: {words}", words, before, place.said(), healed) else 0
         print(f"# {errno}: {number - LATE * STEP} calls, {kept} times the manifest was left to recover")
         t.true(number > 60, number)
+
+
+@case("each call of the watchdog fails once: a run that is disarmed", deadline_s=1800)
+def _(t):
+    def judge(what, words, before, _, healed):
+        t.true(before <= {PROVISIONAL, CLEAN}, what)
+        t.true("disarmed" not in words or before == {PROVISIONAL}, what)
+        return words[1:] == ["disarmed", ""] and not healed
+
+    sweep(t, b"disarm\n", judge)
 
 
 @case("each call of the watchdog fails once: its controller dies", deadline_s=1800)
 def _(t):
-    place = Place(t)
-    for errno in [*ERRNOS, "noop"]:
-        number, kept, same = 0, 0, 0
-        while same < LATE:
-            number += STEP
-            fault = f"watchdog:{number}:{errno}"
-            words = one(t, place, fault, b"")
-            ready = words[0].startswith("ready")
-            healed = settle(t, place, fault)
-            kept += healed
-            # After `ready` it is told, at the latest by recover.
-            t.true(place.said() == {CLEAN} if ready or healed else place.said() <= {PROVISIONAL, CLEAN},
-                   f"{fault}: {words} {[text[:200] for text in place.said()]}")
-            same = same + 1 if ready and not healed else 0
-        print(f"# {errno}: {number - LATE * STEP} calls, {kept} times the manifest was left to recover")
-        t.true(number > 60, number)
+    def judge(what, words, _, after, healed):
+        ready = words[0].startswith("ready")
+        # After `ready` it is told, at the latest by recover.
+        t.true(after == {CLEAN} if ready or healed else after <= {PROVISIONAL, CLEAN},
+               f"{what} {[text[:200] for text in after]}")
+        return ready and not healed
+
+    sweep(t, b"", judge)
 
 
 main()

@@ -3,33 +3,19 @@
 A test that imports this moves into a leaf of its own unit, which is delegated: PARENT is a cgroup of its own.
 """
 
-import contextlib
 import os
 import re
 import subprocess
 from pathlib import Path
 
+from cgroups import MANAGER, TREE, tree
 from duel import BUILD
 from tap import Failed
 
 DRIVE = str(BUILD / "tests/lib/scope-drive")
-TREE = Path("/sys/fs/cgroup")
-ROOT = os.geteuid() == 0
-MANAGER = [] if ROOT else ["--user"]
 MIB = 1 << 20
 PAGE = os.sysconf("SC_PAGESIZE")
 SYSTEMD, DELEGATED = "linux-systemd-cgroup-v2", "linux-delegated-cgroup-v2"
-
-
-def tree():
-    """({pid}, {folder}) of all cgroups."""
-    pids, folders = set(), set()
-    for folder, _, _ in os.walk(TREE):
-        folders.add(folder)
-        if folder != str(TREE):
-            with contextlib.suppress(OSError):
-                pids |= set(Path(folder, "cgroup.procs").read_text().split())
-    return pids, folders
 
 
 class NothingLeft:

@@ -15,14 +15,12 @@ from signal import SIGKILL
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+from cgroups import MANAGER, ROOT, TREE, tree  # noqa: E402
 from duel import ATTACK, record_of, report_of  # noqa: E402
 from tap import berm_path, case, main  # noqa: E402
 
 MIB = 1 << 20
 RESERVE = 2048 * MIB
-TREE = Path("/sys/fs/cgroup")
-ROOT = os.geteuid() == 0
-MANAGER = [] if ROOT else ["--user"]
 
 
 def scope(*properties, name=None):
@@ -48,16 +46,6 @@ def ctl(t, *words):
 
 def own_folder():
     return TREE / Path("/proc/self/cgroup").read_text().strip().removeprefix("0::/")
-
-
-def tree():
-    """({pid}, {folder}) of all cgroups: every process is in one, and the kernel's are in the root."""
-    pids, folders = set(), set()
-    for folder, _, _ in os.walk(TREE):
-        folders.add(folder)
-        if folder != str(TREE):
-            pids |= set(Path(folder, "cgroup.procs").read_text().split())
-    return pids, folders
 
 
 class NothingLeft:
@@ -255,8 +243,8 @@ def _(t):
                              'echo ready; read line <gate; exec "$0" memory 80', ATTACK,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         t.equal(child.stdout.readline(), b"ready\n")
-        (unit,) = (path.name for path in TREE.rglob("berm-*.scope")
-                   if not path.name.endswith("-watchdog.scope"))
+        (unit,) = (name for name in map(os.path.basename, tree()[1]) if name.startswith("berm-") and
+                   name.endswith(".scope") and not name.endswith("-watchdog.scope"))
         ctl(t, "set-property", "--runtime", unit, "MemoryMax=40M")
         (t.dir / "gate").write_text("now\n")
         said = child.communicate(timeout=300)[1]

@@ -11,9 +11,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+from cgroups import MANAGER, ROOT, TREE  # noqa: E402
 from duel import ATTACK  # noqa: E402
-from scopes import (DELEGATED, DRIVE, MANAGER, MIB, PARENT, ROOT, SYSTEMD, TREE, Drive,  # noqa: E402
-                    NothingLeft, check_limits, has, scope, stands_in)
+from scopes import (DELEGATED, DRIVE, MIB, PARENT, SYSTEMD, Drive, NothingLeft,  # noqa: E402
+                    check_limits, has, scope, stands_in)
 from tap import case, children, main  # noqa: E402
 
 SESSION = ["systemd-run", "--quiet", "--pipe", "--wait", "--collect", "--property=User=tester",
