@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -42,6 +44,32 @@ int os_signalfd_read(int fd, struct signalfd_siginfo *ret_info)
 {
     long got = OS_CALL(read, read(fd, ret_info, sizeof *ret_info));
     return got < 0 ? (int)got : got == (long)sizeof *ret_info ? 0 : -EIO;
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+}
+
+int os_waits_end(int ms)
+{
+    static bool prepared;
+    const struct timeval each = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    const struct itimerval timer = {.it_interval = each, .it_value = each};
+    if (!prepared && ms > 0) {
+        const struct sigaction action = {.sa_handler = on_alarm}; /* no SA_RESTART */
+        sigset_t alarm;
+        sigemptyset(&alarm);
+        sigaddset(&alarm, SIGALRM);
+        int result = (int)OS_CALL(sigaction, sigaction(SIGALRM, &action, NULL));
+        result =
+            result < 0 ? result : (int)OS_CALL(sigprocmask, sigprocmask(SIG_UNBLOCK, &alarm, NULL));
+        if (result < 0) {
+            return result;
+        }
+        prepared = true;
+    }
+    return (int)OS_CALL(setitimer, setitimer(ITIMER_REAL, &timer, NULL));
 }
 
 int os_poll(int fd, short events, int timeout_ms)

@@ -20,5 +20,9 @@ int os_epoll_wait(int epoll_fd, struct epoll_event *events, int maximum, int tim
 
 int os_signalfd(const sigset_t *set) must_check;
 int os_signalfd_read(int fd, struct signalfd_siginfo *ret_info) must_check; /* -EAGAIN: none */
+/* From now on, and each ms milliseconds, a signal (SIGALRM, whose handler does nothing) ends a wait in the
+ * kernel that has no other end; 0: no more. For calls that never should wait, and may: close(2) of what
+ * somebody else made. Not for a process that has another use for SIGALRM. */
+int os_waits_end(int ms) must_check;
 /* One descriptor, poll(2) events; timeout_ms 0 asks and returns. The revents, or 0. */
 int os_poll(int fd, short events, int timeout_ms) must_check;

@@ -12,6 +12,9 @@
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
 
 int os_socket_new(void)
 {
@@ -91,6 +94,13 @@ int os_socket_name_senders(int fd, bool on)
 {
     int value = on;
     return (int)OS_CALL(setsockopt, setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &value, sizeof value));
+}
+
+int os_socket_refuse_descriptors(int fd)
+{
+    int value = 0;
+    return (int)OS_CALL(passrights,
+                        setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof value));
 }
 
 ssize_t os_recv_sender(int fd, void *bytes, size_t n, struct os_sender *ret_sender)

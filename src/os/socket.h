@@ -14,7 +14,8 @@
  * Identity     os_socket_peer() names the process that connected, by a number that may belong to
  *              another process by now. The pidfd is that process for good. A sender's number was its own
  *              at the moment in which it sent; only CAP_SYS_ADMIN can give another.
- * Source       unix(7), socket(7), SO_PEERPIDFD of include/uapi/asm-generic/socket.h (Linux 6.5).
+ * Source       unix(7), socket(7), SO_PEERPIDFD and SO_PASSRIGHTS of include/uapi/asm-generic/socket.h (Linux
+ *              6.5 and 6.16).
  */
 #pragma once
 
@@ -40,11 +41,16 @@ struct os_peer {
 int os_socket_peer(int fd, struct os_peer *ret_peer) must_check;
 int os_socket_peer_pidfd(int fd) must_check; /* -ENOPROTOOPT before Linux 6.5 */
 int os_socket_name_senders(int fd, bool on) must_check;
+/* Before os_socket_listen(): what connects can pass no descriptor (its send is refused); sockets that are
+ * accepted inherit that. -ENOPROTOOPT before Linux 6.16. */
+int os_socket_refuse_descriptors(int fd) must_check;
 
 struct os_sender {
     bool known;
     bool cut; /* the packet was longer than its place, or held more than bytes: all that is gone */
     struct os_peer peer;
 };
-/* One packet; 0: the other end is closed; -EAGAIN: none yet. No descriptor that came with it is taken. */
+/* One packet; 0: the other end is closed; -EAGAIN: none yet. A descriptor that came with it is closed, and
+ * that may be its last close: of a TCP socket with SO_LINGER it waits for as long as its owner wished,
+ * whatever this socket's mode. os_waits_end() (event.h) bounds that; so it does for a close of this socket. */
 ssize_t os_recv_sender(int fd, void *bytes, size_t n, struct os_sender *ret_sender) must_check;

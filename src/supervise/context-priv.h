@@ -19,12 +19,15 @@
  *              moment, whether it speaks or not; one request each; CONTEXT_RATE connections a second.
  *              Who is no member holds no place. What is too much waits in the kernel's own queue, and
  *              costs berm nothing. berm is who closes: no end of a peer is ever waited for.
+ *              Nor is a descriptor's: who connects cannot pass any (Linux 6.16), or a last close that would
+ *              wait, of a socket with SO_LINGER, is ended by a signal after CONTEXT_CLOSE_MS.
  * Memory       nothing is allocated after context_open().
  * Errors       of one connection end that connection. One of the service itself ends the service, and
  *              never the run: `failure` says it.
  * Limitations  outside of a sandbox any user of the machine can connect; who is no member is turned
  *              away before it is read from, but can use up the rate. A program then hears nothing in
- *              time and has no proof, which is the safe side.
+ *              time and has no proof, which is the safe side. Before Linux 6.16 each connection can cost the
+ *              loop CONTEXT_CLOSE_MS, and a close that no signal ends (a huge file without a name) its time.
  */
 #pragma once
 
@@ -42,6 +45,7 @@ enum {
     CONTEXT_BACKLOG = 16,
     CONTEXT_RATE = 128,
     CONTEXT_AT_ONCE = 16, /* connections that are taken in one turn */
+    CONTEXT_CLOSE_MS = 20,
 };
 #define CONTEXT_DEADLINE_NS NS_PER_S
 #define CONTEXT_WINDOW_NS   NS_PER_S
@@ -68,6 +72,7 @@ struct context {
     struct fd proc_dir;
     struct context_answer answer; /* but for the number that is asked with */
     struct context_peer peers[CONTEXT_PEERS];
+    bool takes_descriptors;  /* an older kernel: whoever connects can pass some */
     bool watching;           /* the listener is waited for */
     int64_t window_until_ns; /* of the rate */
     int taken;               /* connections in it */

@@ -17,6 +17,12 @@ static void fail(struct context *context, int sys, const char *what)
     context_done(context);
 }
 
+/* Descriptors that came and were not taken are closed by whoever reads or closes their socket. */
+static int no_close_waits(const struct context *context, bool on)
+{
+    return context->takes_descriptors ? os_waits_end(on ? CONTEXT_CLOSE_MS : 0) : 0;
+}
+
 /* --- connections -------------------------------------------------------------------------------- */
 
 /* A descriptor that is closed leaves the set of events by itself. */
@@ -180,11 +186,8 @@ int64_t context_moment_ns(const struct context *context)
     return moment_ns;
 }
 
-void context_serve(struct context *context, int64_t now_ns)
+static void serve(struct context *context, int64_t now_ns)
 {
-    if (!fd_is_open(&context->listener)) {
-        return;
-    }
     struct epoll_event events[EVENTS_AT_ONCE];
     int count = os_epoll_wait(fd_num(&context->epoll), events, EVENTS_AT_ONCE, 0);
     if (count < 0 && count != -EINTR) {
@@ -206,6 +209,20 @@ void context_serve(struct context *context, int64_t now_ns)
     if (fd_is_open(&context->listener)) {
         watch(context);
     }
+}
+
+void context_serve(struct context *context, int64_t now_ns)
+{
+    if (!fd_is_open(&context->listener)) {
+        return;
+    }
+    int result = no_close_waits(context, true);
+    if (result < 0) {
+        fail(context, result, "bound the time of a close");
+        return;
+    }
+    serve(context, now_ns);
+    (void)!no_close_waits(context, false); /* a signal more does nothing */
 }
 
 /* --- the service -------------------------------------------------------------------------------- */
@@ -280,6 +297,9 @@ static int open_service(struct context *context, struct fd *listener, const char
     context->proc_dir = fd_adopt(os_openat(AT_FDCWD, proc, O_PATH | O_DIRECTORY, 0));
     int result = fd_error(&context->epoll);
     result = result < 0 ? result : fd_error(&context->proc_dir);
+    int refused = os_socket_refuse_descriptors(fd_num(&context->listener));
+    context->takes_descriptors = refused == -ENOPROTOOPT;
+    result = result < 0 || context->takes_descriptors ? result : refused;
     /* Also of a socket that another process made: the kernel names as its owner who listens. */
     result = result < 0 ? result : os_socket_listen(fd_num(&context->listener), CONTEXT_BACKLOG);
     result = result < 0 ? result
@@ -309,10 +329,12 @@ int context_events(const struct context *context)
 
 void context_done(struct context *context)
 {
+    (void)!no_close_waits(context, true); /* without it, a wait is all that can come of it */
     for (size_t i = 0; i < CONTEXT_PEERS; i++) {
         drop(&context->peers[i]);
     }
     fd_close(&context->listener);
     fd_close(&context->epoll);
     fd_close(&context->proc_dir);
+    (void)!no_close_waits(context, false);
 }

@@ -1,6 +1,6 @@
 /* context-test.h
  *
- * The broker's side of it: kernels without SO_PEERPIDFD, and programs that ask.
+ * The broker's side of it: kernels without SO_PEERPIDFD and SO_PASSRIGHTS, and programs that ask.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "context-priv.h"
 
-static bool old_kernel; /* without SO_PEERPIDFD */
+static bool old_kernel; /* without SO_PEERPIDFD and SO_PASSRIGHTS */
 static int stand_in;    /* > 0: what pidfd_open answers, once: the number is another's by now */
 
 int __real_os_socket_peer_pidfd(int fd);
@@ -16,6 +16,13 @@ int __wrap_os_socket_peer_pidfd(int fd);
 int __wrap_os_socket_peer_pidfd(int fd)
 {
     return old_kernel ? -ENOPROTOOPT : __real_os_socket_peer_pidfd(fd);
+}
+
+int __real_os_socket_refuse_descriptors(int fd);
+int __wrap_os_socket_refuse_descriptors(int fd);
+int __wrap_os_socket_refuse_descriptors(int fd)
+{
+    return old_kernel ? -ENOPROTOOPT : __real_os_socket_refuse_descriptors(fd);
 }
 
 int __real_os_pidfd_open(pid_t pid);

@@ -1,8 +1,12 @@
 #include "context-test.h"
 
 #include <dirent.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "parts.h"
+
+enum { LINGER_S = 20 };
 
 static struct context context;
 static int64_t now_ns;
@@ -192,6 +196,7 @@ static void only_the_one_frame_is_a_request(void **state)
     const int standard_input = 0;
     struct context_hello hello;
     struct context_answer answer;
+    old_kernel = true; /* a younger one does not let a descriptor come at all */
     start();
     for (int i = 0; i < 9; i++) {
         with_fd client = greeted(&hello);
@@ -241,6 +246,62 @@ static void only_the_one_frame_is_a_request(void **state)
         assert_int_equal(count_open_files(), files - 2);
     }
     context_done(&context);
+    old_kernel = false;
+}
+
+/* A socket whose last close waits for LINGER_S: its peer takes nothing more. */
+static struct fd lingering(struct fd *ret_peer)
+{
+    static char bytes[65536];
+    const struct linger wait = {.l_onoff = 1, .l_linger = LINGER_S};
+    struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof place;
+    *ret_peer = fd_adopt(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    assert_int_equal(bind(fd_num(ret_peer), (const struct sockaddr *)&place, size), 0);
+    assert_int_equal(listen(fd_num(ret_peer), 1), 0);
+    assert_int_equal(getsockname(fd_num(ret_peer), (struct sockaddr *)&place, &size), 0);
+    struct fd full = fd_adopt(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    assert_int_equal(connect(fd_num(&full), (const struct sockaddr *)&place, size), 0);
+    assert_int_equal(fcntl(fd_num(&full), F_SETFL, O_NONBLOCK), 0);
+    while (write(fd_num(&full), bytes, sizeof bytes) > 0) {
+    }
+    assert_int_equal(setsockopt(fd_num(&full), SOL_SOCKET, SO_LINGER, &wait, sizeof wait), 0);
+    return full;
+}
+
+/* CX-3: whoever may connect, a member or not, cannot make berm wait for the close of what it sends along. */
+static void no_descriptor_holds_the_loop(void **state)
+{
+    struct context_hello hello;
+    for (int round = 0; round < 4; round++) {
+        bool is_member = round & 1;
+        old_kernel = round >= 2;
+        start();
+        if (!is_member) {
+            fake_process(getpid(), "/user/session-1.scope", 7);
+        }
+        with_fd peer = {0};
+        struct fd passed = lingering(&peer);
+        with_fd client = is_member ? greeted(&hello) : ask_connect();
+        int number = fd_num(&passed);
+        ssize_t sent = os_send_fds(fd_num(&client), "x", 1, &number, 1);
+        assert_true(sent == 1 || (sent == -EPERM && !context.takes_descriptors));
+        assert_true(sent == 1 || !old_kernel);
+        const int64_t began_ns = os_clock_real.monotonic_ns();
+        if (sent == 1) {
+            fd_close(&passed); /* the last one is on its way */
+        }
+        serve();
+        context_done(&context);
+        const int64_t took_ns = os_clock_real.monotonic_ns() - began_ns;
+        assert_true(took_ns < LINGER_S * NS_PER_S / 2);
+        const struct linger none = {.l_onoff = 1};
+        if (fd_is_open(&passed)) {
+            assert_int_equal(setsockopt(number, SOL_SOCKET, SO_LINGER, &none, sizeof none), 0);
+        }
+        fd_close(&passed);
+    }
+    old_kernel = false;
 }
 
 /* CX-3: who speaks before it was greeted has not read the number; what comes behind is not read. */
@@ -437,6 +498,7 @@ int main(void)
         cmocka_unit_test(only_the_one_frame_is_a_request),
         cmocka_unit_test(a_request_that_comes_too_soon_or_twice),
         cmocka_unit_test(silence_has_a_deadline),
+        cmocka_unit_test(no_descriptor_holds_the_loop),
         cmocka_unit_test(places_are_counted),
         cmocka_unit_test(the_rate_is_bounded),
         cmocka_unit_test(the_library_is_understood),
