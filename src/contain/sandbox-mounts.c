@@ -43,8 +43,8 @@ void mount_table_done(struct mount_table *table)
 static bool may_be_written(const struct sandbox *sandbox, const struct mountinfo *entry,
                            dev_t private_device)
 {
-    static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full",   "/dev/random",
-                                          "/dev/urandom", "/dev/tty",  "/dev/console"};
+    static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                          "/dev/random", "/dev/urandom", "/dev/tty"};
     if (entry->device == private_device || strcmp(entry->type, "devpts") == 0) {
         return true;
     }

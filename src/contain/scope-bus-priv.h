@@ -37,7 +37,7 @@ struct bus_unit {
     uint64_t tasks_max;
     uint64_t runtime_max_us;
 
-    bool without_optional; /* asked for again, without what an older systemd does not know */
+    int without; /* asked for again: 1 without OOMPolicy, 2 without RuntimeMaxUSec either (older systemd) */
     bool answered;
     bool job_ended;
     char error_name[128]; /* "": none */

@@ -169,7 +169,7 @@ static int connect_to(struct bus *bus, const char *socket)
     result = result < 0 ? result : sd.sd_bus_start(bus->connection);
     /* Asked for before the first unit is: no end of a job can be missed. */
     return result < 0 ? result
-                      : sd.sd_bus_match_signal_async(bus->connection, NULL,
+                      : sd.sd_bus_match_signal_async(bus->connection, &bus->jobs,
                                                      is_private(socket) ? NULL : service,
                                                      manager_path, manager_interface, "JobRemoved",
                                                      on_job_removed, NULL, bus);
@@ -234,7 +234,8 @@ static int turn(struct bus *bus, int64_t deadline_ns, struct err *err)
     if (result < 0) {
         return err_sys(err, result, "the connection to systemd broke");
     }
-    if (result > 0) {
+    /* What was sent in time is worked off a second longer; a flood of messages is not waited out. */
+    if (result > 0 && os_clock_real.monotonic_ns() < deadline_ns + NS_PER_S) {
         return 0;
     }
     if (os_clock_real.monotonic_ns() >= deadline_ns) {
@@ -289,13 +290,13 @@ static int add_limits(sd_bus_message *message, const struct bus_unit *unit)
     for (size_t i = 0; i < countof(limits) && result >= 0; i++) {
         result = sd.sd_bus_message_append(message, "(sv)", limits[i].name, "t", limits[i].value);
     }
-    if (result >= 0 && unit->runtime_max_us != UINT64_MAX && !unit->without_optional) {
+    if (result >= 0 && unit->runtime_max_us != UINT64_MAX && unit->without < 2) {
         result =
             sd.sd_bus_message_append(message, "(sv)", "RuntimeMaxUSec", "t", unit->runtime_max_us);
     }
     /* Its default without delegation is to stop the scope after an OOM kill, and a killed group
      * would take the anchor with it. */
-    return result < 0 || unit->without_optional
+    return result < 0 || unit->without > 0
                ? result
                : sd.sd_bus_message_append(message, "(sv)", "OOMPolicy", "s", "continue");
 }
@@ -385,8 +386,8 @@ int bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns, s
             return err_wrap(err, "%s", unit->name);
         }
         bool unknown = unit->answered && strcmp(unit->error_name, read_only_property) == 0;
-        if (unknown && !unit->without_optional) {
-            unit->without_optional = true;
+        if (unknown && unit->without < 2) {
+            unit->without++;
             unit->answered = false;
             unit->error_name[0] = '\0';
             int result = ask_for(bus, unit);
