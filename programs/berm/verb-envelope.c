@@ -134,7 +134,7 @@ int verb_envelope(const struct options *options, struct verb_end *ret_end, struc
     struct contain contain;
     contain_choose(&offer, &contain);
     if (offer.adapter != SCOPE_NONE) {
-        contain_hold(false, &contain.guarantees);
+        contain_hold(false, true, &contain.guarantees);
     }
     with_json could = contain_with_sandbox(&offer, os_environment_all());
     contain.could = could;

@@ -293,7 +293,7 @@ static const struct {
     [WATCH_ASKED] = {0, false, true, AFTER(WATCH_START), on_asked},
     [WATCH_ARM] = {sizeof(struct watch_leaf), true, true, AFTER(WATCH_START), on_arm},
     [WATCH_DEADLINE] = {0, false, false, AFTER(WATCH_START), on_deadline},
-    [WATCH_LET_GO] = {0, false, true, AFTER(WATCH_ARM), on_let_go},
+    [WATCH_LET_GO] = {0, false, true, AFTER(WATCH_START), on_let_go},
     [WATCH_DISARM] = {0, false, false, AFTER(WATCH_START), on_disarm},
     [WATCH_FINISH] = {0, false, true, AFTER(WATCH_START), on_finish},
 };

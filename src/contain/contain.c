@@ -45,13 +45,18 @@ void contain_choose(const struct scope_offer *offer, struct contain *ret_contain
     }
 }
 
-void contain_hold(bool sandboxed, struct guarantees *guarantees)
+void contain_hold(bool sandboxed, bool swap_limited, struct guarantees *guarantees)
 {
     static const enum guarantee held[] = {GUARANTEE_MEMORY, GUARANTEE_PIDS, GUARANTEE_SWAP,
                                           GUARANTEE_DESCENDANTS};
     for (size_t i = 0; i < countof(held); i++) {
         guarantees->level[held[i]] = sandboxed ? LEVEL_ENFORCED : LEVEL_LIMITED;
         guarantees->why[held[i]] = sandboxed ? NULL : could_be_lifted;
+    }
+    if (!swap_limited) {
+        guarantees->level[GUARANTEE_SWAP] = LEVEL_NONE;
+        guarantees->why[GUARANTEE_SWAP] =
+            "the host swaps, and its kernel has no memory.swap.max: boot with swapaccount=1";
     }
 }
 
@@ -152,7 +157,7 @@ json_t *contain_with_sandbox(const struct scope_offer *offer, char *const *envir
     if (could_sandbox(environment, &saw, &remedy)) {
         sandbox_could(&could);
         if (offer && offer->adapter != SCOPE_NONE) {
-            contain_hold(true, &could);
+            contain_hold(true, true, &could);
         }
     }
     json_t *enforced = json_array();

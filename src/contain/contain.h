@@ -5,8 +5,8 @@
  * Calling sequence
  *   scope_probe(&question, &offer)               what can hold it (scope.h)
  *   contain_choose(&offer, &contain)             the adapter of this run
- *   contain_hold(sandboxed, &guarantees)         what its scope gives: as a promise, and once the scope
- *                                                was made and every limit read back
+ *   contain_hold(sandboxed, swap_limited, &guarantees)   what its scope gives: as a promise, and once the
+ *                                                scope was made and every limit read back (scope_limits())
  *   contain_with_sandbox(&offer, environment)    what --sandbox would add, where it was not asked for
  *   contain_require(&contain, set, &facts, &checks)   one check for each guarantee that was required:
  *                                                what was probed, what would establish it (CT-3)
@@ -32,7 +32,7 @@ struct contain {
 };
 
 void contain_choose(const struct scope_offer *offer, struct contain *ret_contain);
-void contain_hold(bool sandboxed, struct guarantees *guarantees);
+void contain_hold(bool sandboxed, bool swap_limited, struct guarantees *guarantees);
 void contain_require(const struct contain *contain, uint32_t required, struct checks *checks);
 /* What a sandbox could enforce on this host as far as that can be seen without starting anything
  * (EN-1): "option", how it is asked for; "enforced", names of guarantees; and where it cannot be made,

@@ -2,10 +2,12 @@
 #include "scope-priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "anchor-message.h"
+#include "file.h"
 #include "process.h"
 
 int64_t scope_round_down(int64_t bytes)
@@ -150,9 +152,6 @@ static int set_limits(struct scope *scope, struct err *err)
     (void)snprintf(where, sizeof where, "%s/%s", scope->path, ANCHOR_LEAF_NAME);
     for (int pass = 0; pass < 2; pass++) { /* again, when all are set: none was undone by another */
         for (size_t i = 0; i < count; i++) {
-            if (pass == 1 && settings[i].optional) {
-                continue;
-            }
             if (scope_set(fd_num(&scope->leaf), where, &settings[i], pass == 1, err) < 0) {
                 return -1;
             }
@@ -161,13 +160,27 @@ static int set_limits(struct scope *scope, struct err *err)
     return 0;
 }
 
+/* Without accounting for swap (swapaccount=0) there is no file to set; without swap in the kernel none is
+ * needed. */
+static int judge_swap(struct scope *scope, struct err *err)
+{
+    char text[32];
+    ssize_t got = os_cgroup_read(fd_num(&scope->leaf), "memory.swap.max", text, sizeof text);
+    with_fd swaps =
+        fd_adopt(got == -ENOENT ? os_openat(AT_FDCWD, "/proc/swaps", O_RDONLY, 0) : -ENOENT);
+    scope->limits.swap_max_bytes = got >= 0 || fd_error(&swaps) == -ENOENT ? 0 : CGROUP_NO_LIMIT;
+    return got >= 0 || got == -ENOENT
+               ? 0
+               : err_sys(err, (int)got, "'memory.swap.max' of '%s' cannot be read", scope->path);
+}
+
 int scope_leaves_make(struct scope *scope, struct err *err)
 {
     if (make_leaf(scope, ANCHOR_OWN_LEAF_NAME, &scope->anchor_folder, err) < 0 ||
         make_leaf(scope, ANCHOR_LEAF_NAME, &scope->leaf, err) < 0 ||
         settle(scope, scope->request.anchor, err) < 0 ||
         settle(scope, scope->request.gate, err) < 0 || hand_down(scope, err) < 0 ||
-        set_limits(scope, err) < 0) {
+        set_limits(scope, err) < 0 || judge_swap(scope, err) < 0) {
         return -1;
     }
     int result = scope_events_open(scope);

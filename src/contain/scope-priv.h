@@ -67,7 +67,8 @@ struct scope {
 struct scope_setting {
     const char *file;
     char wanted[32];
-    bool optional; /* where the kernel has no such file there is nothing to limit */
+    bool
+        optional; /* it may not be there; what that means is judged by judge_swap() (scope-leaf.c) */
 };
 
 /* scope-leaf.c */

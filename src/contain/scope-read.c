@@ -56,10 +56,12 @@ int scope_events_read(struct scope *scope, struct scope_events *ret_events)
         .memory_high = cgroup_value(memory, "high"),
         .pids_max = cgroup_value(pids, "max"),
         .populated = scope->leaf_gone ? 0 : (int)cgroup_value(cgroup, "populated"),
+        .gone = scope->leaf_gone,
     };
     if (scope->leaf_gone) { /* counters that were seen before stay what they were */
         seen = scope->last;
         seen.populated = 0;
+        seen.gone = 1;
     } else if (seen.populated < 0 || seen.oom < 0) {
         return -EIO;
     }
@@ -121,11 +123,21 @@ static int64_t value_of(const char *text, const char *key)
     return cgroup_nested_sum(text, name, word);
 }
 
-int64_t scope_memory_bytes(const struct scope *scope)
+static int64_t number_in(const struct scope *scope, const char *file)
 {
     char text[32];
-    ssize_t got = os_cgroup_read(fd_num(&scope->leaf), "memory.current", text, sizeof text);
+    ssize_t got = os_cgroup_read(fd_num(&scope->leaf), file, text, sizeof text);
     return got < 0 ? -1 : cgroup_number(text);
+}
+
+int64_t scope_memory_bytes(const struct scope *scope)
+{
+    return number_in(scope, "memory.current");
+}
+
+int64_t scope_pids_peak(const struct scope *scope)
+{
+    return number_in(scope, "pids.peak");
 }
 
 void scope_counters_read(const struct scope *scope, struct scope_counters *ret_counters)

@@ -120,7 +120,7 @@ static int take_limits(const struct scope_request *request, struct scope_limits 
     if (pids < 1 || (pids != CGROUP_NO_LIMIT && pids > INT32_MAX)) {
         return err_set(err, ERR_RANGE, "%lld cannot be a limit of tasks", (long long)pids);
     }
-    *ret_limits = (struct scope_limits){rounded[0], rounded[1], pids};
+    *ret_limits = (struct scope_limits){rounded[0], rounded[1], pids, CGROUP_NO_LIMIT};
     return 0;
 }
 

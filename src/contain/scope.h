@@ -30,8 +30,8 @@
  *   linux-delegated-cgroup-v2   a folder in a cgroup that the caller names, or that it owns: the nearest
  *                               above its own that it may write and that hands on memory and pids.
  *
- * Limits       written and read back, each: memory.max, memory.high, memory.swap.max = 0,
- *              memory.zswap.max = 0 where the kernel has it, memory.oom.group = 1, pids.max,
+ * Limits       written and read back, each: memory.max, memory.high, memory.swap.max = 0 and
+ *              memory.zswap.max = 0 where the kernel has them, memory.oom.group = 1, pids.max,
  *              cgroup.max.descendants = 0; for the scope: limits above the leaf's, so that the leaf's
  *              are hit first, no swap, OOMPolicy=continue. One difference refuses the scope and names the
  *              file, what was wanted and what the kernel has. Bytes are rounded down to a page first.
@@ -42,7 +42,8 @@
  * Errors       ERR_UNAVAILABLE with what was seen and what helps, ERR_TIMEOUT, ERR_CONFLICT: the name is
  *              taken; ERR_SYS.
  * Limitations  without a sandbox a payload of the same user can write the limit files, or ask the user's
- *              manager for another unit: "limited", not "enforced". Linux 5.14 (cgroup.kill); memory.peak
+ *              manager for another unit: "limited", not "enforced". A kernel that swaps and does not account for
+ *              it (swapaccount=0) cannot limit swap: scope_limits() says so. Linux 5.14 (cgroup.kill); memory.peak
  *              and pids.peak are newer (5.19, 6.1), and unknown without. When it hands on controllers in a
  *              delegated cgroup, that stays.
  * Source       the kernel's admin-guide/cgroup-v2.rst; org.freedesktop.systemd1(5); systemd's
@@ -121,7 +122,7 @@ void scope_watchdog_name(const char *name, char watchdog_name[SCOPE_NAME_SIZE]);
 struct scope_request {
     const struct scope_offer *offer;
     const char *name;            /* of scope_name() */
-    struct proc_identity anchor; /* a child of the caller, as all of these are */
+    struct proc_identity anchor; /* nobody's child, like the watchdog: detached (detach-priv.h) */
     int anchor_pidfd;
     int anchor_channel; /* the near end */
     struct proc_identity gate;
@@ -154,6 +155,8 @@ struct scope_limits {
     int64_t memory_max_bytes; /* CGROUP_NO_LIMIT: none */
     int64_t memory_high_bytes;
     int64_t pids_max;
+    int64_t
+        swap_max_bytes; /* 0; CGROUP_NO_LIMIT: the host swaps, and its kernel cannot limit that */
 };
 void scope_limits(const struct scope *scope, struct scope_limits *ret_limits);
 enum scope_adapter scope_adapter(const struct scope *scope);
@@ -182,12 +185,15 @@ struct scope_events { /* counts; -1: not known */
     int64_t memory_high;
     int64_t pids_max; /* forks that were refused */
     int populated;    /* 0, 1; 0 also when the leaf is gone */
+    int gone; /* 1: the leaf is; its files stay ready for ever, and are to be watched no more */
 };
 /* 1: something differs from the last time, 0: nothing does; -errno. */
 int scope_events_read(struct scope *scope, struct scope_events *ret_events) must_check;
 
 /* memory.current of the leaf, by one read; -1: unknown. */
 int64_t scope_memory_bytes(const struct scope *scope);
+/* Likewise pids.peak. */
+int64_t scope_pids_peak(const struct scope *scope);
 
 /* A descriptor that fires (EPOLLPRI) when tasks of the leaf waited for memory for so long within two
  * seconds. At most one a scope. -EOPNOTSUPP, -ENOENT: the kernel has no pressure information. */

@@ -15,7 +15,7 @@
  *   ---- WATCH_ARM -----------------------------> the leaf, its scope, the anchor's socket
  *        <-------------------------- WATCH_ARMED  durable: now it may be released (or WATCH_FAILED)
  *   ---- WATCH_REPORTS, WATCH_DEADLINE ---------> no answer
- *   ---- WATCH_LET_GO --------------------------> the leaf is empty and removed: the anchor may leave
+ *   ---- WATCH_LET_GO --------------------------> the leaf is empty, or was never armed: the anchor may leave
  *   ---- WATCH_DISARM --------------------------> directories and manifest are removed
  *        <----------------------- WATCH_DISARMED  exit (or WATCH_FAILED: what is left stays recorded)
  *   ---- WATCH_FINISH --------------------------> of `berm recover`: as if the controller had died

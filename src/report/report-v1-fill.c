@@ -337,9 +337,11 @@ static void fill_cleanup(struct report_cleanup *cleanup, const struct report_fac
     bool removed = outcome_removed_scope(ending);
     cleanup->scope_removed = (struct maybe_bool){true, ending->tree_empty && count == 0 && removed};
     if (!removed) {
-        strvec_push_format(
-            &cleanup->errors, "the scope '%s' is still there: %s", ending->scope.path,
-            ending->scope.leaf_empty ? ending->scope.removed.left : "its leaf is not empty");
+        strvec_push_format(&cleanup->errors, "the scope '%s' is still there: %s",
+                           ending->scope.path[0] ? ending->scope.path : ending->scope.unit,
+                           ending->scope.held && !ending->scope.leaf_empty
+                               ? "its leaf is not empty"
+                               : ending->scope.removed.left);
     }
     /* None was made, or it was a file system of the sandbox, which is gone with its last process. */
     bool sandboxed = facts->contain && facts->contain->sandbox;

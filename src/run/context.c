@@ -21,12 +21,14 @@ static uint64_t wish_of(int64_t value)
 
 /* Those that were verified count, and nobody is answered before: the release comes after the
  * verification. */
-static struct guarantees guarantees_of(const struct preparation *preparation)
+static struct guarantees guarantees_of(const struct preparation *preparation,
+                                       const struct scope_limits *held)
 {
     struct guarantees guarantees = preparation->contain.guarantees;
     if (preparation->sandbox) {
         sandbox_promise(preparation->sandbox, &guarantees);
     }
+    contain_hold(preparation->sandbox != NULL, held->swap_max_bytes == 0, &guarantees);
     return guarantees;
 }
 
@@ -48,10 +50,10 @@ void run_context_fill(const struct run *run, const struct scope *scope,
         .unit = scope_unit(scope),
         .adapter = scope_adapter_id(scope_adapter(scope)),
         .tier = CONTEXT_TIER_NONE,
-        .guarantees = guarantees_of(&run->preparation),
+        .guarantees = guarantees_of(&run->preparation, &held),
         .memory_max_bytes = limit_of(held.memory_max_bytes),
         .memory_high_bytes = limit_of(held.memory_high_bytes),
-        .swap_max_bytes = 0, /* every scope has it (scope.h) */
+        .swap_max_bytes = limit_of(held.swap_max_bytes),
         .pids_max = limit_of(held.pids_max),
         .timeout_ms = wish_of(limits->timeout_ns / NS_PER_MS),
         .output_bytes = wish_of(limits->output_bytes),

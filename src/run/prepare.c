@@ -187,7 +187,7 @@ void prepare_promise(const struct preparation *preparation, struct guarantees *g
         sandbox_promise(preparation->sandbox, guarantees);
     }
     if (preparation->offer && preparation->offer->adapter != SCOPE_NONE) {
-        contain_hold(preparation->sandbox != NULL, guarantees);
+        contain_hold(preparation->sandbox != NULL, true, guarantees);
     }
 }
 

@@ -81,6 +81,7 @@ struct run {
     struct preparation preparation;
     struct scope_offer offer;
     char scope_name[SCOPE_NAME_SIZE];
+    bool scope_stood; /* what failed later was not the scope */
     struct supervise_ending *ending;
     struct err failure;
     json_t *envelope;

@@ -161,7 +161,8 @@ static void conclude_sandbox(struct run *run)
         sandbox_look_back(preparation->sandbox, &preparation->notes);
         return;
     }
-    if (ending->how == ENDED_FAILED && ending->failure.code == ERR_UNAVAILABLE) {
+    bool begun = run->offer.adapter == SCOPE_NONE || run->scope_stood;
+    if (begun && ending->how == ENDED_FAILED && ending->failure.code == ERR_UNAVAILABLE) {
         char *saw = NULL;
         char *remedy = NULL;
         uid_t uid;
@@ -177,26 +178,61 @@ static void conclude_sandbox(struct run *run)
     }
 }
 
+static const char *scope_remedy(enum scope_adapter adapter)
+{
+    switch (adapter) {
+    case SCOPE_DELEGATED:
+        return "the named cgroup must be yours to write, without a process of its own, and leave "
+               "room for three "
+               "cgroups (cgroup.max.descendants); or name another with --cgroup-parent";
+    case SCOPE_SYSTEMD_SYSTEM:
+        return "look at `systemctl status`, or name a cgroup with --cgroup-parent";
+    case SCOPE_SYSTEMD_USER:
+    case SCOPE_NONE:
+        break;
+    }
+    return "look at `systemctl --user status`, or name a cgroup with --cgroup-parent";
+}
+
 /* Likewise; and a cgroup that berm has not the right to, or that does not hold what was set, is named. */
 static void conclude_scope(struct run *run)
 {
     struct preparation *preparation = &run->preparation;
+    struct guarantees *guarantees = &preparation->contain.guarantees;
     const struct supervise_ending *ending = run->ending;
     if (ending->scope.held) {
         bool sandboxed = preparation->sandbox && sandbox_verified(preparation->sandbox);
-        contain_hold(sandboxed, &preparation->contain.guarantees);
+        contain_hold(sandboxed, ending->scope.limits.swap_max_bytes == 0, guarantees);
+        if (!ending->scope.leaf_empty) {
+            guarantees->level[GUARANTEE_DESCENDANTS] = LEVEL_OBSERVED;
+            guarantees->why[GUARANTEE_DESCENDANTS] = "the leaf was not seen empty";
+        }
         return;
     }
-    bool unmade = ending->how == ENDED_FAILED && !ending->launched &&
+    bool unmade = ending->how == ENDED_FAILED && !ending->launched && !run->scope_stood &&
                   (ending->failure.code == ERR_UNAVAILABLE || ending->failure.code == ERR_TIMEOUT);
     if (unmade) {
         checks_add_take(
             &preparation->checks, CHECK_SCOPE, false,
             memory_format("the scope of the run cannot be made: %s", ending->failure.msg),
             memory_copy_string(run->offer.place),
-            memory_copy_string("look at `systemctl --user status`, or name a cgroup "
-                               "with --cgroup-parent"));
+            memory_copy_string(scope_remedy(run->offer.adapter)));
     }
+}
+
+/* What was required of the kernel and is not to be had is seen only here. */
+static int judge_scope(const struct run *run, const struct scope *scope, struct err *err)
+{
+    struct scope_limits limits;
+    scope_limits(scope, &limits);
+    bool wanted = (run->request->require & (1U << GUARANTEE_SWAP)) != 0;
+    return wanted && limits.swap_max_bytes != 0
+               ? err_set(
+                     err, ERR_UNAVAILABLE,
+                     "the host swaps, and its kernel has no 'memory.swap.max' for '%s'; boot with "
+                     "swapaccount=1, or `swapoff -a`",
+                     scope_path(scope))
+               : 0;
 }
 
 static int seal_sandbox(struct run *run, struct err *err)
@@ -214,11 +250,22 @@ static int on_scope(void *context, const struct scope *scope, const struct watch
 {
     struct run *run = context;
     struct sandbox *sandbox = run->preparation.sandbox;
+    if (judge_scope(run, scope, err) < 0) {
+        return -1;
+    }
+    run->scope_stood = true;
     run_context_fill(run, scope, &run->context);
     if (sandbox) {
         sandbox_show_cgroup(sandbox, run->context.folder);
     }
-    return (sandbox && seal_sandbox(run, err) < 0) || run_watch_arm(run, leaf, err) < 0 ? -1 : 0;
+    if (sandbox && seal_sandbox(run, err) < 0) {
+        return -1;
+    }
+    if (run_watch_arm(run, leaf, err) < 0) {
+        err->code = ERR_SYS; /* of berm's own: neither the scope nor the sandbox refused */
+        return -1;
+    }
+    return 0;
 }
 
 static void supervise(struct run *run)

@@ -26,11 +26,14 @@
 
 struct broker;
 
+enum { SANDBOX_TASKS = 2 }; /* bubblewrap and the launcher: in the leaf, and not the payload's */
+
 struct hold {
     struct detached anchor;
     struct scope *scope;
     struct scope_events events; /* as of the last look */
     bool holds;                 /* the gate is in the leaf */
+    bool watched;               /* the event files are in the broker's epoll */
 };
 
 int hold_prepare(struct broker *broker, struct err *err) must_check;

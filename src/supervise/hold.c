@@ -12,7 +12,6 @@ enum {
     READY_MS = 30000,     /* for a manager that is busy */
     REMOVE_MS = 10000,    /* for the scope to be gone, once its leaf is empty */
     KILL_AGAIN_MS = 10,   /* between two kills of a leaf that is not empty */
-    SANDBOX_TASKS = 2,    /* bubblewrap and the launcher: not the payload's */
     BACKSTOP_MS = 120000, /* systemd ends a scope so long after everything else should have */
 };
 
@@ -116,7 +115,22 @@ static int watch(struct broker *broker, struct err *err)
     for (int i = 0; i < SCOPE_EVENT_FDS && result >= 0; i++) {
         result = os_epoll_add(fd_num(&broker->epoll), fds[i], EPOLLPRI, WATCH_SCOPE);
     }
+    broker->hold.watched = true;
     return result < 0 ? err_sys(err, result, "cannot watch the leaf of the run") : 0;
+}
+
+/* A file of a leaf that is gone is ready for ever. */
+static void stop_watching(struct broker *broker)
+{
+    int fds[SCOPE_EVENT_FDS];
+    if (!broker->hold.watched) {
+        return;
+    }
+    broker->hold.watched = false;
+    scope_event_fds(broker->hold.scope, fds);
+    for (int i = 0; i < SCOPE_EVENT_FDS; i++) {
+        (void)!os_epoll_remove(fd_num(&broker->epoll), fds[i]);
+    }
 }
 
 static void note_scope(struct broker *broker)
@@ -138,7 +152,6 @@ int hold_finish(struct broker *broker, struct err *err)
     if (scope_finish(hold->scope, err) < 0) {
         return -1;
     }
-    note_scope(broker);
     if (tell(broker, err) < 0 || scope_admit(hold->scope, broker->tree.leader, err) < 0 ||
         watch(broker, err) < 0) {
         return -1;
@@ -150,6 +163,16 @@ int hold_finish(struct broker *broker, struct err *err)
 
 /* --- while it runs ------------------------------------------------------------------------------ */
 
+/* Linux before 6.11 counts a fork that a cgroup above refused in the leaf as well: it is the leaf's own
+ * limit only when the leaf was once full. */
+static bool was_full(const struct scope *scope)
+{
+    struct scope_limits limits;
+    scope_limits(scope, &limits);
+    int64_t peak = scope_pids_peak(scope);
+    return limits.pids_max != CGROUP_NO_LIMIT && (peak < 0 || peak >= limits.pids_max);
+}
+
 void hold_look(struct broker *broker)
 {
     struct hold *hold = &broker->hold;
@@ -159,6 +182,9 @@ void hold_look(struct broker *broker)
         return;
     }
     int changed = scope_events_read(hold->scope, &now);
+    if (changed < 0 || now.gone) {
+        stop_watching(broker);
+    }
     if (changed < 0) {
         decide_failure(broker, changed, "cannot read what the kernel tells of the run");
         return;
@@ -168,7 +194,7 @@ void hold_look(struct broker *broker)
     if (now.oom > before.oom) {
         decide_limit(broker, LIMIT_MEMORY, limits->memory_bytes, limits->memory_bytes);
     }
-    if (now.pids_max > before.pids_max) {
+    if (now.pids_max > before.pids_max && was_full(hold->scope)) {
         decide_limit(broker, LIMIT_PIDS, limits->tasks, limits->tasks);
     }
 }
@@ -210,9 +236,12 @@ void hold_conclude(struct broker *broker)
         return;
     }
     bool admitted = hold->holds;
+    note_scope(broker);
     if (admitted) {
         told->leaf_empty = empty_leaf(broker);
-        told->events = hold->events;
+        if (scope_events_read(hold->scope, &told->events) < 0) {
+            told->events = hold->events; /* as of the last look */
+        }
         scope_counters_read(hold->scope, &told->counters);
     }
     if (broker->request->watchdog && (!admitted || told->leaf_empty)) {

@@ -207,7 +207,8 @@ void broker_release(struct broker *broker)
     decide_released(broker);
 }
 
-static void see_what_is_not_sampled(struct supervise_ending *ending)
+static void see_what_is_not_sampled(const struct supervise_request *request,
+                                    struct supervise_ending *ending)
 {
     peak_raise(&ending->seen[LIMIT_MEMORY], ending->largest_rss_bytes);
     ending->peak_tree_rss_bytes = ending->seen[LIMIT_MEMORY];
@@ -215,7 +216,8 @@ static void see_what_is_not_sampled(struct supervise_ending *ending)
         ending->seen[LIMIT_MEMORY] = ending->scope.counters.memory_peak_bytes;
     }
     if (ending->scope.held) {
-        peak_raise(&ending->seen[LIMIT_PIDS], ending->scope.counters.pids_peak);
+        peak_raise(&ending->seen[LIMIT_PIDS],
+                   ending->scope.counters.pids_peak - (request->sandbox ? SANDBOX_TASKS : 0));
     }
     ending->seen[LIMIT_OUTPUT] =
         ending->stream[STREAM_STDOUT].bytes + ending->stream[STREAM_STDERR].bytes;
@@ -236,7 +238,7 @@ static void finish(struct broker *broker)
     const struct os_clock *clock = broker->clock;
     ending->suspended_ns =
         clock->boottime_ns() - clock->monotonic_ns() - broker->suspended_at_start_ns;
-    see_what_is_not_sampled(ending);
+    see_what_is_not_sampled(broker->request, ending);
     for (int i = 0; i < ending->descendant_count && ending->tree_empty; i++) {
         ending->descendants[i].ended = true;
     }

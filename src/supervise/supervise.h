@@ -176,7 +176,7 @@ struct supervise_stream {
 };
 
 struct supervise_scope {
-    enum scope_adapter adapter; /* SCOPE_NONE: there was none, or it was not finished */
+    enum scope_adapter adapter; /* SCOPE_NONE: none was begun */
     bool held;                  /* the payload was in its leaf, behind limits that were read back */
     struct scope_limits limits;
     struct scope_events events;

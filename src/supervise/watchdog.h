@@ -13,7 +13,7 @@
  *                                                     now may the payload be released
  *   watchdog_report(), watchdog_set_deadline()        at each change of state; they neither wait nor allocate
  *   supervise_run() with watchdog_fd(): its death stops the run
- *   watchdog_let_go(watchdog)                         the leaf was removed: the anchor may leave
+ *   watchdog_let_go(watchdog)                         the leaf is empty: the anchor may leave
  *   watchdog_disarm(watchdog, err)                    after publication: directories and manifest are
  *                                                     removed and it is gone
  *   watchdog_free(watchdog)

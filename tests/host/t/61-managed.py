@@ -4,17 +4,19 @@
 ended it, and nothing is left.
 """
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "lib"))
+from cgroups import ROOT, tree  # noqa: E402
 from tap import berm_path, case, main  # noqa: E402
 
-ROOT = os.geteuid() == 0
 AS = ["--user", "61234:61234"] if ROOT else []
 ROUNDS = 100 if os.environ.get("BERM_TEST_LONG") else 5
 
@@ -46,9 +48,8 @@ def living():
 
 
 def left():
-    """Cgroups of runs, and helper processes. os.walk, for cgroups go away while they are listed."""
-    folders = [name for _, inner, _ in os.walk("/sys/fs/cgroup") for name in inner
-               if name.startswith("berm-")]
+    """Cgroups of runs, and helper processes."""
+    folders = [folder for folder in tree()[1] if os.path.basename(folder).startswith("berm-")]
     helpers = [name for name in living() if name.startswith("berm-")]
     return folders, helpers
 
@@ -104,6 +105,20 @@ for place, words in PLACES.items():
     managed(place, words)
 
 
+@case("CT-3 a scope that cannot be finished is a refusal that says what was seen, and nothing is left")
+def _(t):
+    full = DELEGATED.replace("berm=$1", 'echo 2 >"$own/cgroup.max.descendants"; berm=$1')
+    done, record = run(t, "--", "/bin/sh", "-c", "echo ran",
+                       before=[*own_scope("Delegate=yes"), "sh", "-euc", full, "sh"])
+    report = record["report"]
+    t.equal((done.status, done.out, report["outcome"]), (121, b"", "preflight_refused"), str(done))
+    (check,) = [one for one in report["preflight"]["checks"] if not one["ok"]]
+    t.contains(check["what"], "cannot make '/sys/fs/cgroup/")
+    t.contains(check["remedy"], "--cgroup-parent")
+    t.equal((report["cleanup"]["scope_removed"], report["cleanup"]["errors"]), (True, []), report)
+    t.equal(left(), ([], []))
+
+
 @case(f"M1 a limit of memory that the kernel enforces is what ended the run: {ROUNDS} of {ROUNDS}",
       deadline_s=1200)
 def _(t):
@@ -136,11 +151,10 @@ def _(t):
 
 def figure_of(name):
     """Of the leaf of the one run that there is; 0 while there is none."""
-    for path in Path("/sys/fs/cgroup").rglob("berm-*.scope/payload"):
-        try:
-            return int((path / name).read_text())
-        except OSError:
-            pass
+    for folder in tree()[1]:
+        if re.search(r"/berm-[^/]*\.scope/payload$", folder):
+            with contextlib.suppress(OSError):
+                return int(Path(folder, name).read_text())
     return 0
 
 
@@ -187,13 +201,17 @@ def _(t):
     t.equal(t.berm("recover", "--runs").status, 0)
 
 
-@case("CX-1 a program in the sandbox learns of its run, and reads its own limits")
+@case("CX-1 CX-2 a program in the sandbox learns of its run, reads its own limit and cannot raise it")
 def _(t):
     done, record = run(t, "--sandbox", *AS, "--tasks", "50", "--", "/bin/sh", "-c",
-                       "cat /sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup)/pids.max; "
-                       "echo 9 >/sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup)/pids.max || echo shut")
+                       '"$0" context --json; own=/sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup); '
+                       'cat "$own/pids.max"; (echo 90 >"$own/pids.max") 2>/dev/null || echo shut', berm_path())
     t.equal(done.status, 0, str(done))
-    t.true(b"shut" in done.out or record["output"]["stdout"]["bytes"] > 0, str(done))
+    *told, limit, shut, _ = done.out.decode().split("\n")
+    t.equal((limit, shut), ("52", "shut"), str(done))  # with the sandbox's own two
+    told = json.loads("\n".join(told))
+    t.equal((told["verdict"], told["run"], told["containment"], str(told["limits"]["pids_max"])),
+            ("inside", record["report"]["run_id"], "managed", limit), told)
 
 
 main()

@@ -55,12 +55,17 @@ static void a_scope_is_as_strong_as_what_is_around_it(void **state)
     contain_choose(&offer, &contain);
     assert_string_equal(contain.adapter_id, "linux-systemd-cgroup-v2");
     assert_int_equal(contain.guarantees.level[GUARANTEE_MEMORY], LEVEL_OBSERVED); /* no claim yet */
-    contain_hold(false, &contain.guarantees);
+    contain_hold(false, true, &contain.guarantees);
     assert_int_equal(contain.guarantees.level[GUARANTEE_SWAP], LEVEL_LIMITED);
     assert_non_null(contain.guarantees.why[GUARANTEE_PIDS]);
-    contain_hold(true, &contain.guarantees);
+    contain_hold(true, true, &contain.guarantees);
     assert_int_equal(contain.guarantees.level[GUARANTEE_MEMORY], LEVEL_ENFORCED);
     assert_null(contain.guarantees.why[GUARANTEE_DESCENDANTS]);
+    assert_int_equal(guarantees_label(&contain.guarantees), CONTAINMENT_PARTIAL);
+    contain_hold(true, false, &contain.guarantees); /* a kernel that swaps and cannot limit it */
+    assert_int_equal(contain.guarantees.level[GUARANTEE_SWAP], LEVEL_NONE);
+    assert_non_null(strstr(contain.guarantees.why[GUARANTEE_SWAP], "swapaccount=1"));
+    assert_int_equal(contain.guarantees.level[GUARANTEE_MEMORY], LEVEL_ENFORCED);
 }
 
 /* CT-4: the flags of a report say what the levels say. */
