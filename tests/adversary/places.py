@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 from duel import ATTACK, ROUNDS, record_of, report_of, under_berm  # noqa: E402
-from tap import SLOWNESS, berm_path, case, main  # noqa: E402
+from tap import SLOWNESS, berm_path, case, main, state_of  # noqa: E402
 
 NOBODY = 65534
 
@@ -334,9 +334,7 @@ def _(t):
     child.wait()
     report = report_of(t.dir / "r.json")
     t.equal(report["outcome"], "internal_error", "what stood there first stands still")
-    t.wait_until(lambda: not Path(f"/proc/{payload}/stat").exists()
-                 or Path(f"/proc/{payload}/stat").read_text().rpartition(")")[2].split()[0] == "Z",
-                 "the first process to die with berm")
+    t.wait_until(lambda: state_of(payload) in "-Z", "the first process to die with berm")
     shown = t.berm("show", report["run_id"])
     t.contains(shown.out, b"UNFINISHED")
     child = t.start_berm("run", "--", ATTACK, "memory", 64, stdout=subprocess.PIPE,

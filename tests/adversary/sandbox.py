@@ -27,7 +27,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from duel import ATTACK, left_over, record_of
-from tap import Failed, berm_path, case, main
+from tap import Failed, berm_path, case, main, state_of
 from terminal import Terminal
 
 BUILD = Path(berm_path()).resolve().parents[2]
@@ -395,8 +395,7 @@ def helpers():
     found = []
     for comm in Path("/proc").glob("[0-9]*/comm"):
         try:
-            state = (comm.parent / "stat").read_text().rpartition(")")[2].split()[0]
-            if comm.read_text().startswith("berm-") and state != "Z":
+            if comm.read_text().startswith("berm-") and state_of(comm.parent.name) not in "-Z":
                 found.append(comm.parent.name)
         except OSError:
             pass

@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 from duel import ATTACK, record_of, under_berm  # noqa: E402
-from tap import SLOWNESS, berm_path, case, main  # noqa: E402
+from tap import SLOWNESS, berm_path, case, main, state_of  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 CTRL_C = b"\x03"
@@ -136,13 +136,6 @@ def _(t):
     t.equal((out, child.returncode), (b"still here\n", 0), err)
     done = t.run("nohup", berm_path(), "run", "--", "echo", "hi")
     t.equal((done.out, done.status), (b"hi\n", 0), str(done))
-
-
-def state_of(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return "-"
 
 
 @case("S4 berm stopped past the deadline and continued: the limit is kept, the payload ended")

@@ -154,6 +154,14 @@ def berm_path():
     return os.path.abspath(path)  # cases run in folders of their own
 
 
+def state_of(pid):
+    """The letter of the state of a process; "-" when there is none (a read can meet its end as well)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "-"
+
+
 def children():
     """Living children of this process as "pid name" (zombies are reaped on the way)."""
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "lib"))
 from cgroups import ROOT, tree  # noqa: E402
-from tap import berm_path, case, main  # noqa: E402
+from tap import berm_path, case, main, state_of  # noqa: E402
 
 AS = ["--user", "61234:61234"] if ROOT else []
 ROUNDS = 100 if os.environ.get("BERM_TEST_LONG") else 5
@@ -39,10 +39,9 @@ def living():
     for comm in Path("/proc").glob("[0-9]*/comm"):
         try:
             name = comm.read_text().strip()
-            state = (comm.parent / "stat").read_text().rpartition(")")[2].split()[0]
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if state != "Z":
+        if state_of(comm.parent.name) not in "-Z":
             names.append(name)
     return names
 
