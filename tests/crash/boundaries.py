@@ -6,7 +6,6 @@ The table of boundaries and results is printed. The judge of what is left is tes
 in the virtual host, of the run's folders elsewhere.
 """
 
-import json
 import os
 import re
 import sys
@@ -15,24 +14,17 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 TESTS, TOP = HERE.parent, HERE.parent.parent
-sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "contract")]
+sys.path[:0] = [str(TESTS / "lib"), str(HERE)]
+from points import OLD, expected, rows, word_of  # noqa: E402
 from tap import SLOWNESS, berm_path, case, children, main  # noqa: E402
-from validate_report import faults_of  # noqa: E402
 
 ALONE = SLOWNESS > 5  # nobody else is at work on this machine
 CHECK = HERE / "check-clean"
 KILL_AT = os.path.abspath(sys.argv.pop(1))
-ROW = re.compile(r"^\| (\d+) \| (\w+) \| (\(scope\) )?.* \| ([^|]+) \|$", re.M)
-OLD = '{"schema": "lamina.safe-runner-report/v1", "run_id": "old001", "outcome": "success"}\n'
 RUNS = {  # that come to the boundaries of a run: (arguments, text of a script)
     "success": (["--", "/bin/true"]),
     "timeout": (["--timeout", f"{200 * SLOWNESS:.0f}ms", "--grace-ms", "30000", "--", "/bin/sleep", "1000"]),
 }
-
-
-def rows():
-    text = (TOP / "docs/crash-points.md").read_text()
-    return [(int(n), name, bool(scope), after) for n, name, scope, after in ROW.findall(text)]
 
 
 @case("docs/crash-points.md has the boundaries of the source, and each has one place there")
@@ -71,23 +63,6 @@ def run(t, *how):
     # What a death leaves ends by itself: the payload's first process, or the watchdog's work.
     t.wait_until(lambda: not children(), "all end", deadline_s=30)
     return done, report.read_text()
-
-
-def word_of(text):
-    if text == OLD:
-        return "old"
-    report = json.loads(text)
-    faults = faults_of(report)
-    if faults:
-        return f"not valid: {faults}"
-    code = (report["error"] or {}).get("code", "")
-    return {"LAMINA_SAFE_RUN_IN_PROGRESS": "in progress", "LAMINA_SAFE_SUPERVISOR_CRASH": "crash"}.get(code, "final")
-
-
-def expected(after, watched):
-    words = [part.strip() for part in after.replace("without a watchdog ", "").split(";")]
-    return words[0] if watched or len(words) == 1 and words[0] != "crash" else \
-        words[1] if len(words) > 1 else "in progress"
 
 
 for which in RUNS:

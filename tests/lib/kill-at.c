@@ -8,6 +8,9 @@
  *     --point N       at its boundary of that number (src/os/boundary.h); with --nth, the Nth time
  *     --points        write down which boundaries it came to
  *     --too           and COMMAND at the same moment, with --duty
+ *     --beside        with --duty, the calls of COMMAND count; it goes on, or with --too dies, when the helper is
+ *                     no more
+ *     --cgroup        with COMMAND, everything in its control group: as when a terminal's session is killed
  *
  * OUT gets one line: "calls N" when it ended by itself, or "killed NUMBER" with the number of the system
  * call that it was about to make. Processes that the target makes are not stopped, and live on.
@@ -31,8 +34,10 @@
 
 static const char *duty;
 static long nth, call = -1, point, counted;
-static bool too, points;
+static bool too, points, beside, cgroup;
 static pid_t command, target;
+static bool command_ended, target_ended;
+static int result;
 static FILE *out;
 
 no_return static void die(const char *what)
@@ -83,26 +88,103 @@ static bool is_the_one(pid_t pid)
     return true;
 }
 
+/* Of the v2 hierarchy, and never this process's own. */
+static void kill_cgroup(pid_t pid)
+{
+    char path[2][64];
+    char text[2][4096] = {"", ""};
+    snprintf(path[0], sizeof path[0], "/proc/%d/cgroup", pid);
+    snprintf(path[1], sizeof path[1], "/proc/self/cgroup");
+    for (int i = 0; i < 2; i++) {
+        int fd = open(path[i], O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || read(fd, text[i], sizeof text[i] - 1) <= 0) {
+            die(path[i]);
+        }
+        close(fd);
+    }
+    const char *line = strstr(text[0], "0::/");
+    if (!line || strcmp(text[0], text[1]) == 0) {
+        errno = EINVAL;
+        die("--cgroup: COMMAND has none of its own");
+    }
+    char file[4200];
+    snprintf(file, sizeof file, "/sys/fs/cgroup%.*s/cgroup.kill", (int)strcspn(line + 3, "\n"),
+             line + 3);
+    int fd = open(file, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, "1", 1) != 1) {
+        die(file);
+    }
+    close(fd);
+}
+
+static void on_stop(pid_t pid, int status);
+
+/* False: there is nobody left to wait for. */
+static bool wait_for_next(void)
+{
+    int status;
+    pid_t pid = waitpid(-1, &status, __WALL);
+    if (pid < 0) {
+        return false;
+    }
+    if (WIFSTOPPED(status)) {
+        on_stop(pid, status);
+        return true;
+    }
+    target_ended = target_ended || pid == target;
+    if (pid == command) {
+        command_ended = true;
+        result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    return true;
+}
+
+/* COMMAND is stopped meanwhile: it made the helper, which may not have become itself yet. */
+static void kill_beside(void)
+{
+    while (!target && wait_for_next()) {
+    }
+    if (target && !target_ended) {
+        kill(target, SIGKILL);
+    }
+    while (target && !target_ended && wait_for_next()) {
+    }
+}
+
+/* True: COMMAND is to go on. */
+static bool kill_now(pid_t pid)
+{
+    if (cgroup) {
+        kill_cgroup(command);
+        return false;
+    }
+    if (beside) {
+        kill_beside();
+    } else {
+        kill(pid, SIGKILL);
+    }
+    if (too) {
+        kill(command, SIGKILL);
+    }
+    return beside && !too;
+}
+
 static void on_stop(pid_t pid, int status)
 {
     int signal = WSTOPSIG(status);
     int event = status >> 16;
-    bool counts = pid == target;
+    bool counts = pid == (beside ? command : target);
     int pass = 0;
     if (event == PTRACE_EVENT_EXEC && duty && pid != command) {
         if (has_duty(pid)) {
             target = pid;
-            counts = true;
+            counts = !beside;
         } else {
             detach(pid);
             return;
         }
     } else if (signal == (SIGTRAP | 0x80)) {
-        if (counts && is_the_one(pid)) {
-            kill(pid, SIGKILL);
-            if (too) {
-                kill(command, SIGKILL);
-            }
+        if (counts && is_the_one(pid) && !kill_now(pid)) {
             return;
         }
     } else if (event == 0 && signal != SIGTRAP) {
@@ -115,40 +197,49 @@ static void on_stop(pid_t pid, int status)
     (void)ptrace(counts ? PTRACE_SYSCALL : PTRACE_CONT, pid, 0, pass);
 }
 
-int main(int argc, char **argv)
+static const struct {
+    const char *word;
+    bool *flag;         /* either it takes no value */
+    long *number;       /* or a number */
+    const char **value; /* or a word */
+} options[] = {
+    {"--duty", .value = &duty},    {"--nth", .number = &nth},     {"--call", .number = &call},
+    {"--point", .number = &point}, {"--points", .flag = &points}, {"--too", .flag = &too},
+    {"--beside", .flag = &beside}, {"--cgroup", .flag = &cgroup},
+};
+
+/* Where the options end. */
+static int read_options(int argc, char **argv)
 {
     int at = 1;
     for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
-        const char *value = at + 1 < argc ? argv[at + 1] : "";
-        if (strcmp(argv[at], "--duty") == 0) {
-            duty = value;
-        } else if (strcmp(argv[at], "--nth") == 0) {
-            nth = strtol(value, NULL, 10);
-        } else if (strcmp(argv[at], "--call") == 0) {
-            call = strtol(value, NULL, 10);
-        } else if (strcmp(argv[at], "--point") == 0) {
-            point = strtol(value, NULL, 10);
-            nth = nth > 0 ? nth : 1;
-        } else if (strcmp(argv[at], "--points") == 0) {
-            points = true;
-            continue;
-        } else if (strcmp(argv[at], "--too") == 0) {
-            too = true;
-            continue;
-        } else {
+        size_t i = 0;
+        while (i < countof(options) && strcmp(argv[at], options[i].word) != 0) {
+            i++;
+        }
+        if (i == countof(options) || (!options[i].flag && at + 1 == argc)) {
             errno = EINVAL;
             die(argv[at]);
         }
-        at++;
+        if (options[i].flag) {
+            *options[i].flag = true;
+        } else if (options[i].number) {
+            *options[i].number = strtol(argv[++at], NULL, 10);
+        } else {
+            *options[i].value = argv[++at];
+        }
     }
-    if (argc - at < 2) {
+    nth = point > 0 && nth == 0 ? 1 : nth;
+    if (argc - at < 2 || (beside && !duty)) {
         errno = EINVAL;
         die("OUT COMMAND");
     }
-    out = fopen(argv[at], "we");
-    if (!out) {
-        die(argv[at]);
-    }
+    return at;
+}
+
+/* It is traced from its first instruction on. */
+static void begin(char **argv)
+{
     int start[2];
     if (pipe2(start, O_CLOEXEC) < 0) {
         die("pipe");
@@ -158,39 +249,32 @@ int main(int argc, char **argv)
         char byte;
         close(start[1]);
         (void)!read(start[0], &byte, 1);
-        execvp(argv[at + 1], argv + at + 1);
+        execvp(argv[0], argv);
         _exit(127);
     }
     close(start[0]);
-    long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
+    long trace = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
     if (duty) {
-        options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
+        trace |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
     } else {
         target = command;
     }
-    if (ptrace(PTRACE_SEIZE, command, 0, options) < 0 ||
+    if (ptrace(PTRACE_SEIZE, command, 0, trace) < 0 ||
         ptrace(PTRACE_INTERRUPT, command, 0, 0) < 0) {
         die("ptrace");
     }
     close(start[1]);
-    int result = 0;
-    bool command_ended = false;
-    bool target_ended = false;
-    while (!command_ended || (target && !target_ended)) {
-        int status;
-        pid_t pid = waitpid(-1, &status, __WALL);
-        if (pid < 0) {
-            break;
-        }
-        if (WIFSTOPPED(status)) {
-            on_stop(pid, status);
-            continue;
-        }
-        target_ended = target_ended || pid == target;
-        if (pid == command) {
-            command_ended = true;
-            result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        }
+}
+
+int main(int argc, char **argv)
+{
+    int at = read_options(argc, argv);
+    out = fopen(argv[at], "we");
+    if (!out) {
+        die(argv[at]);
+    }
+    begin(argv + at + 1);
+    while ((!command_ended || (target && !target_ended)) && wait_for_next()) {
     }
     if (nth == 0 || counted < nth) {
         fprintf(out, "calls %ld\n", counted);
