@@ -6,19 +6,21 @@
  * Calling sequence
  *   struct berm_context context;
  *   if (berm_context_read(&context, sizeof context, 2000) != BERM_CONTEXT_INSIDE ||
- *       context.tier < BERM_CONTEXT_SMALL) {
+ *       context.memory_max_bytes > 4ULL << 30) {
  *       fprintf(stderr, "%s\n", context.text);     says what is missing, for a person
  *       return 3;
  *   }
  *   ... context.memory_max_bytes is what the kernel enforces ...
  *
  * Link with    -lberm-context (pkg-config berm-context); it needs libc and nothing else, starts no thread,
- *              allocates nothing, and can be called by several threads.
+ *              allocates nothing, leaves errno alone, needs 64 KiB of stack, and can be called by several
+ *              threads.
  * Asks         the supervisor of the run, over a socket. In a sandbox that is /run/berm/context; else the
  *              address follows from the process's own cgroup. No variable, file or argument is read.
  * Compares     with the kernel: the own cgroup (/proc), that it holds this very process (cgroup.procs), and
  *              its memory.max, memory.high, memory.swap.max and pids.max. One difference, and it is not proved.
  * Units        bytes, milliseconds, counts; BERM_CONTEXT_UNLIMITED: none.
+ * Compatible   a kernel without memory.swap.max (swapaccount=0) limits no swap: BERM_CONTEXT_UNLIMITED.
  * Errors       none: what cannot be found out is BERM_CONTEXT_NOT_PROVED or BERM_CONTEXT_OUTSIDE; `why` and
  *              `text` say it.
  *
@@ -27,7 +29,9 @@
  *     and that who answered is not one of the payload's own processes. Outside of a sandbox it proves that
  *     the other end has the same user (or is root), is an ancestor of this process and stands outside of
  *     its cgroup. In a sandbox it proves that the other end lives outside of it, and that the socket lies
- *     where only the maker of the sandbox could put it.
+ *     where only the maker of the sandbox could put it. A payload without berm's sandbox can make user and
+ *     mount namespaces, put a socket at that place and answer to its own children: they read the limits of
+ *     the kernel still, and the word of that payload for all the rest.
  *   - It does not prove that the other end is berm. Whoever has the same user, outside of every run, can
  *     build the same cgroup with the same limits, start this program in it and answer. The limits are then
  *     as real as berm's; tier, guarantees and run id are that user's word.
@@ -57,7 +61,7 @@ enum berm_context_verdict {
 };
 
 enum berm_context_tier {
-    BERM_CONTEXT_PLAIN, /* a run without a tier */
+    BERM_CONTEXT_PLAIN, /* a run without a tier: every run of this version */
     BERM_CONTEXT_SMALL,
     BERM_CONTEXT_MEDIUM,
     BERM_CONTEXT_LARGE,
@@ -72,11 +76,11 @@ enum berm_context_why {
     BERM_CONTEXT_WHY_PEER_INSIDE,  /* who answers is a process of this very cgroup */
     BERM_CONTEXT_WHY_PEER_STRANGE, /* another user, or no ancestor of this process */
     BERM_CONTEXT_WHY_PLACE,        /* the socket lies where anybody could have put it */
-    BERM_CONTEXT_WHY_TIMEOUT,
-    BERM_CONTEXT_WHY_PROTOCOL, /* what was heard is no answer */
-    BERM_CONTEXT_WHY_REFUSED,  /* the broker could not identify this process */
-    BERM_CONTEXT_WHY_CGROUP,   /* it says another cgroup than the kernel */
-    BERM_CONTEXT_WHY_LIMITS,   /* it says other limits than the kernel */
+    BERM_CONTEXT_WHY_TIMEOUT,      /* no answer came */
+    BERM_CONTEXT_WHY_PROTOCOL,     /* what was heard is no answer */
+    BERM_CONTEXT_WHY_REFUSED,      /* the broker could not identify this process */
+    BERM_CONTEXT_WHY_CGROUP,       /* it says another cgroup than the kernel */
+    BERM_CONTEXT_WHY_LIMITS,       /* it says other limits than the kernel */
 };
 
 enum berm_context_level {

@@ -89,7 +89,8 @@ static bool same_limits(const struct own *own, const struct context_answer *answ
 {
     return own->memory_max_bytes == answer->memory_max_bytes &&
            own->memory_high_bytes == answer->memory_high_bytes &&
-           own->swap_max_bytes == answer->swap_max_bytes && own->pids_max == answer->pids_max;
+           (own->swap_has_no_limit_file || own->swap_max_bytes == answer->swap_max_bytes) &&
+           own->pids_max == answer->pids_max;
 }
 
 static enum berm_context_why why_of_status(uint16_t status)
@@ -99,9 +100,11 @@ static enum berm_context_why why_of_status(uint16_t status)
                                             : BERM_CONTEXT_WHY_REFUSED;
 }
 
+/* A broker closes a connection whose time is over, and those of a run that ends. */
 static enum berm_context_why why_of_failure(int result)
 {
-    return result == -ETIMEDOUT ? BERM_CONTEXT_WHY_TIMEOUT : BERM_CONTEXT_WHY_PROTOCOL;
+    bool nothing_came = result == -ETIMEDOUT || result == -ECONNRESET || result == -EPIPE;
+    return nothing_came ? BERM_CONTEXT_WHY_TIMEOUT : BERM_CONTEXT_WHY_PROTOCOL;
 }
 
 static int ask(const struct view *view, struct own *own, struct berm_context *context, int fd,
@@ -187,7 +190,9 @@ int berm_context_read_in(const struct view *view, struct berm_context *context, 
 EXPORTED int berm_context_read(struct berm_context *ret_context, size_t size, int timeout_ms)
 {
     struct berm_context context;
+    int errno_of_the_caller = errno;
     int verdict = berm_context_read_in(&berm_view_of_the_kernel, &context, timeout_ms);
+    errno = errno_of_the_caller;
     memset(ret_context, 0, size);
     memcpy(ret_context, &context, size < sizeof context ? size : sizeof context);
     return verdict;

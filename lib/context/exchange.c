@@ -19,6 +19,7 @@ int64_t berm_exchange_now_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/* Of one wait; whoever waits looks again. */
 static int left_ms(int64_t until_ns)
 {
     int64_t left = (until_ns - berm_exchange_now_ns() + NS_PER_MS - 1) / NS_PER_MS;
@@ -40,8 +41,8 @@ static int connect_until(int fd, const struct sockaddr_un *name, socklen_t size,
         if (connect(fd, (const struct sockaddr *)name, size) == 0) {
             return 0;
         }
-        if (errno != EINTR) {
-            return errno == EAGAIN ? -ETIMEDOUT : -errno;
+        if (errno != EINTR && errno != EAGAIN) {
+            return -errno;
         }
     }
 }
@@ -74,10 +75,10 @@ static ssize_t hear(int fd, void *frame, size_t size, int64_t until_ns)
         if (count < 0 && errno != EINTR) {
             return -errno;
         }
-        if (count == 0 || left_ms(until_ns) == 0) {
+        if (left_ms(until_ns) == 0) {
             return -ETIMEDOUT;
         }
-        ssize_t got = count < 0 ? 0 : recv(fd, frame, size, MSG_DONTWAIT | MSG_TRUNC);
+        ssize_t got = count <= 0 ? 0 : recv(fd, frame, size, MSG_DONTWAIT | MSG_TRUNC);
         if (count > 0 && got >= 0) {
             return got == 0 ? -ECONNRESET : got;
         }

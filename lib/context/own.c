@@ -205,6 +205,11 @@ int berm_own_limits(const struct view *view, struct own *own)
     int result = dir < 0 ? dir : holds_process(dir, own->pid);
     for (size_t i = 0; i < sizeof files / sizeof files[0] && result == 0; i++) {
         result = read_limit(dir, files[i].name, files[i].value);
+        if (result == -ENOENT && files[i].value == &own->swap_max_bytes) {
+            own->swap_max_bytes = CONTEXT_UNLIMITED; /* a kernel that does not account for swap */
+            own->swap_has_no_limit_file = true;
+            result = 0;
+        }
     }
     if (dir >= 0) {
         close(dir);

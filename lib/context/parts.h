@@ -36,6 +36,7 @@ struct own {
     uint64_t memory_max_bytes;
     uint64_t memory_high_bytes;
     uint64_t swap_max_bytes;
+    bool swap_has_no_limit_file; /* then no answer about it can differ from the kernel's */
     uint64_t pids_max;
 };
 

@@ -61,7 +61,7 @@ enum how {
     HOW_SILENT,
     HOW_TURNED_AWAY,
     HOW_UNKNOWN, /* the broker cannot tell who it is */
-    HOW_CUT,     /* closes in the middle */
+    HOW_CUT,     /* closes before it answers */
     HOW_ANSWERS,
 };
 
@@ -154,6 +154,19 @@ static void a_limit_that_differs_is_no_proof(void **state)
     }
 }
 
+/* A kernel that does not account for swap has no such file: nothing can differ from it, and nothing is limited. */
+static void swap_that_cannot_be_limited_is_no_difference(void **state)
+{
+    char path[256];
+    struct context_answer answer = true_answer();
+    (void)snprintf(path, sizeof path, "%s%s/memory.swap.max", view_cgroups, fake_leaf);
+    assert_int_equal(unlink(path), 0);
+    struct berm_context context = asked(HOW_ANSWERS, &answer, fake_leaf);
+    assert_int_equal(context.verdict, BERM_CONTEXT_INSIDE);
+    assert_true(context.swap_max_bytes == BERM_CONTEXT_UNLIMITED);
+    view_limit("memory.swap.max", "0\n");
+}
+
 /* CX-2: whoever stands above and outside, has the name and speaks as berm does, can say what he likes. */
 static void a_forged_broker_cannot_forge_the_kernel(void **state)
 {
@@ -169,8 +182,8 @@ static void a_forged_broker_cannot_forge_the_kernel(void **state)
     answer.guarantee_count = CONTEXT_GUARANTEES_MAX + 1;
     context = asked(HOW_ANSWERS, &answer, fake_leaf);
     is_not_proved(&context, BERM_CONTEXT_WHY_PROTOCOL);
-    context = asked(HOW_CUT, NULL, fake_leaf);
-    is_not_proved(&context, BERM_CONTEXT_WHY_PROTOCOL);
+    context = asked(HOW_CUT, NULL, fake_leaf); /* nothing came, and that is no word of a stranger */
+    is_not_proved(&context, BERM_CONTEXT_WHY_TIMEOUT);
     context = asked(HOW_UNKNOWN, NULL, fake_leaf);
     is_not_proved(&context, BERM_CONTEXT_WHY_REFUSED);
 }
@@ -219,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inside_is_what_both_say),
         cmocka_unit_test(a_limit_that_differs_is_no_proof),
+        cmocka_unit_test(swap_that_cannot_be_limited_is_no_difference),
         cmocka_unit_test(a_forged_broker_cannot_forge_the_kernel),
         cmocka_unit_test(without_a_broker_nothing_is_proved),
         cmocka_unit_test(the_caller_says_how_much_it_knows),

@@ -1,5 +1,7 @@
 #include "view-test.h"
 
+#include <poll.h>
+
 #include "clock.h"
 
 static struct context_hello good_hello(void)
@@ -20,6 +22,17 @@ static struct context_answer good_answer(void)
     return answer;
 }
 
+/* The kernel's wait is cut into pieces: one that ends is no end of the time that was given. */
+static int waits_that_end_early;
+
+int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    return waits_that_end_early > 0 ? waits_that_end_early--,
+           0                        : __real_poll(fds, count, timeout_ms);
+}
+
 /* The other end has said all this already, and then nothing more. */
 static int asked(const void *hello, size_t hello_size, const void *answer, size_t answer_size,
                  bool hang_up, struct context_answer *ret_answer)
@@ -36,7 +49,8 @@ static int asked(const void *hello, size_t hello_size, const void *answer, size_
     if (hang_up) {
         assert_int_equal(shutdown(fd_num(&b), SHUT_WR), 0);
     }
-    return berm_exchange_ask(fd_num(&a), berm_exchange_now_ns() + 20 * NS_PER_MS, ret_answer);
+    int64_t wait_ms = hang_up || answer ? patience_ms : 20;
+    return berm_exchange_ask(fd_num(&a), berm_exchange_now_ns() + wait_ms * NS_PER_MS, ret_answer);
 }
 
 static void frames_are_of_one_size_and_in_their_ranges(void **state)
@@ -103,6 +117,16 @@ static void an_answer_has_ends_and_ranges(void **state)
     }
 }
 
+static void a_wait_that_ends_is_not_the_end(void **state)
+{
+    struct context_hello hello = good_hello();
+    struct context_answer answer = good_answer();
+    struct context_answer got;
+    waits_that_end_early = 2;
+    assert_int_equal(asked(&hello, sizeof hello, &answer, sizeof answer, false, &got), 0);
+    assert_int_equal(waits_that_end_early, 0);
+}
+
 /* A refusal is an answer; silence and an end are none, and are not waited for longer than asked. */
 static void silence_ends_in_time(void **state)
 {
@@ -139,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_of_one_size_and_in_their_ranges),
         cmocka_unit_test(an_answer_has_ends_and_ranges),
+        cmocka_unit_test(a_wait_that_ends_is_not_the_end),
         cmocka_unit_test(silence_ends_in_time),
         cmocka_unit_test(nobody_takes_the_connection),
     };

@@ -18,6 +18,16 @@ static void the_kernel_says_where_this_process_is(void **state)
     berm_own_close(&own);
 }
 
+static int without_file(const char *name, const char *text, struct own *own)
+{
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s%s/%s", view_cgroups, fake_leaf, name);
+    assert_int_equal(unlink(path), 0);
+    int result = berm_own_limits(&view, own);
+    view_limit(name, text);
+    return result;
+}
+
 /* CX-2: what is no number, or not the folder of this process, is no limit. */
 static void a_limit_is_a_number_of_the_own_folder(void **state)
 {
@@ -32,6 +42,9 @@ static void a_limit_is_a_number_of_the_own_folder(void **state)
         assert_int_equal(berm_own_limits(&view, &own), -ENODATA);
     }
     view_limit("pids.max", "32\n");
+    assert_int_equal(without_file("pids.max", "32\n", &own), -ENOENT);
+    assert_int_equal(without_file("memory.swap.max", "0\n", &own), 0);
+    assert_true(own.swap_has_no_limit_file && own.swap_max_bytes == CONTEXT_UNLIMITED);
     view_limit("cgroup.procs", "1\n2\n");
     assert_int_equal(berm_own_limits(&view, &own), -ESRCH);
     (void)snprintf(text, sizeof text, "%d7\n7%d\n", getpid(), getpid());
