@@ -145,6 +145,15 @@ no_return static void end_run(struct watchdog *watchdog)
 /* What a handler answers but 0 and -errno: it is over. */
 enum { OVER = 1 };
 
+static bool says_nothing(const struct watch_reports *reports)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS; i++) {
+        bytes += reports->texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS].bytes;
+    }
+    return bytes == 0;
+}
+
 static int on_reports(struct watchdog *watchdog, const struct watch_packet *packet, struct fd *fds)
 {
     int64_t bytes = packet->head.value;
@@ -162,7 +171,10 @@ static int on_reports(struct watchdog *watchdog, const struct watch_packet *pack
     }
     watchdog->reports = reports; /* the one before stays mapped: there are few */
     watchdog->reports_bytes = (size_t)bytes;
-    return 0;
+    /* Silence is for whoever goes on after this process as well: what was published stands. */
+    bool durable = watchdog->manifest.file.self.inode != 0 && !watchdog->adopted;
+    return durable && says_nothing(reports) ? manifest_write(watchdog, watchdog->manifest.state)
+                                            : 0;
 }
 
 /* Its pid may be another's by now. */

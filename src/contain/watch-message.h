@@ -14,7 +14,7 @@
  *   ---- WATCH_ASKED ---------------------------> systemd is told its number: it stays until it is in there
  *   ---- WATCH_ARM -----------------------------> the leaf, its scope, the anchor's socket
  *        <-------------------------- WATCH_ARMED  durable: now it may be released (or WATCH_FAILED)
- *   ---- WATCH_REPORTS, WATCH_DEADLINE ---------> no answer
+ *   ---- WATCH_REPORTS, WATCH_DEADLINE ---------> no answer; reports without a text become durable too
  *   ---- WATCH_LET_GO --------------------------> the leaf is empty, or was never armed: the anchor may leave
  *   ---- WATCH_DISARM --------------------------> directories and manifest are removed
  *        <----------------------- WATCH_DISARMED  exit (or WATCH_FAILED: what is left stays recorded)

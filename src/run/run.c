@@ -428,6 +428,16 @@ static void prepare_and_run(struct run *run)
     }
 }
 
+/* Whatever became of the publication: berm lives, and says itself what failed. Its watchdog must not say that
+ * it died. */
+static int conclude(struct run *run, struct run_result *result, struct err *err)
+{
+    struct err unended = {0};
+    int published = run_publish(run, result, err);
+    int ended = run_watch_end(run, &unended);
+    return published < 0 ? -1 : ended < 0 ? err_set(err, unended.code, "%s", unended.msg) : 0;
+}
+
 int run_execute(const struct run_request *request, struct run_result *ret_result, struct err *err)
 {
     if (run_request_check(request, err) < 0) {
@@ -441,7 +451,7 @@ int run_execute(const struct run_request *request, struct run_result *ret_result
     if (run.failure.code == ERR_NONE) {
         prepare_and_run(&run);
     }
-    if (run_publish(&run, &result, err) < 0 || run_watch_end(&run, err) < 0) {
+    if (conclude(&run, &result, err) < 0) {
         return -1;
     }
 

@@ -94,7 +94,15 @@ int run_watch_start(struct run *run, const char *unit, struct err *err)
     return watch->watchdog ? 0 : -1;
 }
 
-/* Both texts are durable with the leaf: whoever heals a death of both has the later one. */
+static int tell(const struct run_watch *watch, const struct fd *reports, struct err *err)
+{
+    int sent = watchdog_report(watch->watchdog, fd_num(reports));
+    return sent < 0 ? err_sys(err, sent, "cannot tell the watchdog what it is to say") : 0;
+}
+
+/* The manifest keeps what the watchdog was told last before it is armed. Whoever heals a death of both cannot
+ * know whether the release came, so that is the text of a payload that may have run; the watchdog itself is
+ * told at the release, and until then says that there was none. */
 int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err *err)
 {
     struct run_watch *watch = &run->watch;
@@ -103,12 +111,11 @@ int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err 
     }
     with_fd before = {0};
     if (seal_reports(run, CRASH_BEFORE_PAYLOAD, &before, err) < 0 ||
-        seal_reports(run, CRASH_IN_PAYLOAD, &watch->in_payload, err) < 0) {
+        seal_reports(run, CRASH_IN_PAYLOAD, &watch->in_payload, err) < 0 ||
+        tell(watch, &watch->in_payload, err) < 0 || watchdog_arm(watch->watchdog, leaf, err) < 0) {
         return -1;
     }
-    int sent = watchdog_report(watch->watchdog, fd_num(&before));
-    return sent < 0 ? err_sys(err, sent, "cannot tell the watchdog what it is to say")
-                    : watchdog_arm(watch->watchdog, leaf, err);
+    return tell(watch, &before, err);
 }
 
 /* Without it the watchdog says what it knew before: less, and still true. */
@@ -124,9 +131,25 @@ void run_watch_conclude(struct run *run)
     }
 }
 
+/* What was published stands: a watchdog that goes on ends and removes what there is, and writes nothing. */
+static int silence(const struct run_watch *watch, struct err *err)
+{
+    const struct span nothing[WATCH_SLOTS][WATCH_ENDINGS] = {0};
+    with_fd reports = {0};
+    return watchdog_seal_reports(nothing, &reports, err) < 0 ? -1 : tell(watch, &reports, err);
+}
+
 int run_watch_end(struct run *run, struct err *err)
 {
-    return run->watch.watchdog ? watchdog_disarm(run->watch.watchdog, err) : 0;
+    const struct run_watch *watch = &run->watch;
+    struct err ignored = {0};
+    if (!watch->watchdog || watchdog_disarm(watch->watchdog, err) == 0) {
+        return 0;
+    }
+    if (silence(watch, &ignored) < 0) {
+        /* Nobody is there to be told, or it has no memory: then it says what it was told last. */
+    }
+    return -1;
 }
 
 void run_watch_done(struct run *run)

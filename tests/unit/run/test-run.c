@@ -12,7 +12,31 @@
 #include <unistd.h>
 
 #include "hash.h"
-#include "run.h"
+#include "run-priv.h"
+
+/* Between the stages: a publication that fails, and a disarming. */
+static struct {
+    bool fails;
+    int disarmed;
+    bool disarm_fails;
+} stage;
+
+int __real_run_publish(struct run *run, struct run_result *result, struct err *err);
+int __wrap_run_publish(struct run *run, struct run_result *result, struct err *err);
+int __real_run_watch_end(struct run *run, struct err *err);
+int __wrap_run_watch_end(struct run *run, struct err *err);
+
+int __wrap_run_publish(struct run *run, struct run_result *result, struct err *err)
+{
+    return stage.fails ? err_set(err, ERR_SYS, "no place") : __real_run_publish(run, result, err);
+}
+
+int __wrap_run_watch_end(struct run *run, struct err *err)
+{
+    stage.disarmed++;
+    return stage.disarm_fails ? err_set(err, ERR_CONFLICT, "it is still there")
+                              : __real_run_watch_end(run, err);
+}
 
 /* A program that is exchanged while a run is under way. The clock is asked between the stages, so a
  * clock of ours is where the interleaving is forced: at its nth call, or at its first call after the
@@ -158,6 +182,35 @@ static void a_program_changed_in_place_is_refused(void **state)
     assert_non_null(strstr(message, "was changed after it was bound"));
 }
 
+/* LC-3: berm lives, so the watchdog is disarmed whatever became of the publication; the first failure is told. */
+static void every_way_out_disarms(void **state)
+{
+    char *const argv[] = {(char[]){"/bin/true"}, NULL};
+    static char state_variable[96];
+    char *const environment[] = {state_variable, NULL};
+    static const struct {
+        bool publish_fails;
+        bool disarm_fails;
+        const char *said;
+    } ways[] = {
+        {false, true, "it is still there"}, {true, false, "no place"}, {true, true, "no place"}};
+    (void)snprintf(state_variable, sizeof state_variable, "XDG_STATE_HOME=%s/state", scene.folder);
+    for (size_t i = 0; i < countof(ways); i++) {
+        struct run_request request = run_request_plain();
+        request.argv = argv;
+        request.environment = environment;
+        with_run_result result = {0};
+        struct err err = {0};
+        stage.fails = ways[i].publish_fails;
+        stage.disarm_fails = ways[i].disarm_fails;
+        stage.disarmed = 0;
+        assert_int_equal(run_execute(&request, &result, &err), -1);
+        assert_int_equal(stage.disarmed, 1);
+        assert_string_equal(err.msg, ways[i].said);
+    }
+    stage.fails = stage.disarm_fails = false;
+}
+
 /* What a process has that a run may leave changed. */
 struct condition {
     int threads;
@@ -282,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_swapped_program_never_runs_under_the_old_digest),
         cmocka_unit_test(a_program_changed_in_place_is_refused),
+        cmocka_unit_test(every_way_out_disarms),
         cmocka_unit_test(nothing_of_a_run_outlives_it),
     };
     return cmocka_run_group_tests_name("run/run", tests, make_folder, remove_folder);

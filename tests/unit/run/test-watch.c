@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -36,6 +37,9 @@ static struct run *begin(void)
     run->started_ns = request.clock->monotonic_ns();
     run->facts = (struct report_facts){
         .run_id = run->id, .command = command, .cwd = "/", .in_progress = true};
+    run->preparation.contain.adapter_id = scope_adapter_id(SCOPE_DELEGATED);
+    run->facts.contain = &run->preparation.contain;
+    run->facts.checks = &run->preparation.checks;
     with_json record = report_build(&run->facts, &err);
     run->facts.in_progress = false;
     assert_non_null(record);
@@ -143,35 +147,56 @@ static void a_death_before_the_payload_is_told(void **state)
     end(run);
 }
 
-/* A leaf that nobody can remove here: what is left is told, and the manifest stays. */
-static void what_is_left_is_told(void **state)
+/* A leaf that is empty, and that nobody can remove here as long as a file is in it. */
+struct false_leaf {
+    struct fd scope;
+    struct fd leaf;
+    char *where;
+};
+
+static void make_leaf(struct false_leaf *false_leaf)
 {
-    struct err err = {0};
-    struct run *run = begin();
     with_fd dir = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0));
     assert_int_equal(mkdirat(fd_num(&dir), "scope", 0700), 0);
     assert_int_equal(mkdirat(fd_num(&dir), "scope/leaf", 0700), 0);
     with_fd events =
         fd_adopt(os_openat(fd_num(&dir), "scope/leaf/cgroup.events", O_WRONLY | O_CREAT, 0600));
     assert_int_equal(os_write_all(fd_num(&events), "populated 0\n", 12), 0);
-    with_fd scope = fd_adopt(os_openat(fd_num(&dir), "scope", O_RDONLY | O_DIRECTORY, 0));
-    with_fd leaf = fd_adopt(os_openat(fd_num(&scope), "leaf", O_RDONLY | O_DIRECTORY, 0));
-    with_string where = memory_format("%s/scope", path);
+    false_leaf->scope = fd_adopt(os_openat(fd_num(&dir), "scope", O_RDONLY | O_DIRECTORY, 0));
+    false_leaf->leaf =
+        fd_adopt(os_openat(fd_num(&false_leaf->scope), "leaf", O_RDONLY | O_DIRECTORY, 0));
+    false_leaf->where = memory_format("%s/scope", path);
+}
+
+static int arm(struct run *run, const struct false_leaf *false_leaf, struct err *err)
+{
     const struct watchdog_leaf armed = {
-        .leaf_fd = fd_num(&leaf),
-        .scope_fd = fd_num(&scope),
+        .leaf_fd = fd_num(&false_leaf->leaf),
+        .scope_fd = fd_num(&false_leaf->scope),
         .scope_parent_fd = -1,
         .anchor_fd = -1,
         .gate_pidfd = -1,
-        .path = where,
+        .path = false_leaf->where,
         .name = "leaf",
     };
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
-    assert_int_equal(run_watch_arm(run, &armed, &err), 0);
-    assert_true(fd_is_open(&run->watch.in_payload));
-    run_watch_conclude(run);
-    die(run);
-    says("LAMINA_SAFE_CLEANUP_INCOMPLETE");
+    return run_watch_arm(run, &armed, err);
+}
+
+static void leaf_is_gone(struct false_leaf *false_leaf)
+{
+    assert_int_equal(unlinkat(fd_num(&false_leaf->leaf), "cgroup.events", 0), 0);
+    assert_int_equal(unlinkat(fd_num(&false_leaf->scope), "leaf", AT_REMOVEDIR), 0);
+}
+
+static void forget_leaf(struct false_leaf *false_leaf)
+{
+    fd_close(&false_leaf->scope);
+    fd_close(&false_leaf->leaf);
+    memory_free(false_leaf->where);
+}
+
+static int remove_manifests(void)
+{
     with_string watch = memory_format("%s/berm/watch", path);
     DIR *folder = opendir(watch);
     int manifests = 0;
@@ -182,7 +207,121 @@ static void what_is_left_is_told(void **state)
         }
     }
     closedir(folder);
-    assert_int_equal(manifests, 1);
+    return manifests;
+}
+
+/* As if this process, which made it, were dead. */
+static void forge_controller(void)
+{
+    static char bytes[RUN_RECORD_MAX_BYTES];
+    struct watch_manifest manifest;
+    struct err err = {0};
+    with_bfs_dir folder = {0};
+    with_strvec names = {0};
+    assert_int_equal(recover_open_folder(environment, &folder, &err), 0);
+    assert_int_equal(bfs_list(&folder, 2, &names, &err), 0);
+    assert_int_equal(names.count, 1);
+    with_fd file = fd_adopt(os_openat(bfs_dir_fd(&folder), names.strings[0], O_RDWR, 0));
+    ssize_t length = os_read(fd_num(&file), bytes, sizeof bytes);
+    assert_true(length > (ssize_t)sizeof manifest);
+    memcpy(&manifest, bytes, sizeof manifest);
+    manifest.controller.start_ticks--;
+    manifest.sum = watch_manifest_sum(&manifest, bytes + sizeof manifest);
+    assert_int_equal(os_lseek(fd_num(&file), 0, SEEK_SET), 0);
+    assert_int_equal(os_write_all(fd_num(&file), &manifest, sizeof manifest), 0);
+}
+
+static void recover_heals(int healed)
+{
+    struct err err = {0};
+    with_recovery recovery = {0};
+    assert_int_equal(recover_runs(environment, &os_clock_real, &recovery, &err), 0);
+    assert_int_equal(recovery.counts[RECOVER_HEALED], healed);
+}
+
+static void gives_as_reason(const char *reason)
+{
+    with_json report = read_slot("report.json");
+    const json_t *termination = json_object_get(report, "termination");
+    assert_string_equal(json_string_value(json_object_get(termination, "reason")), reason);
+}
+
+static void what_is_left_is_told(void **state)
+{
+    struct err err = {0};
+    struct false_leaf leaf = {0};
+    struct run *run = begin();
+    make_leaf(&leaf);
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(arm(run, &leaf, &err), 0);
+    assert_true(fd_is_open(&run->watch.in_payload));
+    run_watch_conclude(run);
+    die(run);
+    says("LAMINA_SAFE_CLEANUP_INCOMPLETE");
+    assert_int_equal(remove_manifests(), 1);
+    forget_leaf(&leaf);
+    end(run);
+}
+
+/* WD-5: armed and not released, and berm alone dies. */
+static void an_armed_watchdog_knows_of_no_release(void **state)
+{
+    struct err err = {0};
+    struct false_leaf leaf = {0};
+    struct run *run = begin();
+    make_leaf(&leaf);
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(arm(run, &leaf, &err), 0);
+    leaf_is_gone(&leaf);
+    die(run);
+    says("LAMINA_SAFE_SUPERVISOR_CRASH");
+    gives_as_reason("supervisor_crash_before_payload");
+    forget_leaf(&leaf);
+    end(run);
+}
+
+/* WD-5: the watchdog dies as well, and nobody can know whether the release came. */
+static void a_manifest_says_that_the_payload_may_have_run(void **state)
+{
+    struct err err = {0};
+    struct false_leaf leaf = {0};
+    struct run *run = begin();
+    make_leaf(&leaf);
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(arm(run, &leaf, &err), 0);
+    with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(run->watch.watchdog).pid));
+    assert_int_equal(os_pidfd_signal(fd_num(&pidfd), SIGKILL), 0);
+    assert_int_equal(os_poll(fd_num(&pidfd), POLLIN, WAIT_MS), POLLIN);
+    leaf_is_gone(&leaf);
+    forge_controller();
+    recover_heals(1);
+    says("LAMINA_SAFE_SUPERVISOR_CRASH");
+    gives_as_reason("interrupted");
+    run_watch_done(run);
+    forget_leaf(&leaf);
+    end(run);
+}
+
+/* LC-3 RS-5: what berm published while it lived stands, whoever ends the rest. */
+static void a_refused_disarming_leaves_the_reports_alone(void **state)
+{
+    struct err err = {0};
+    struct false_leaf leaf = {0};
+    struct run *run = begin();
+    make_leaf(&leaf);
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(arm(run, &leaf, &err), 0);
+    run_watch_conclude(run);
+    assert_int_equal(run_watch_end(run, &err), -1);
+    assert_non_null(strstr(err.msg, "the leaf is still there"));
+    die(run);
+    says("LAMINA_SAFE_RUN_IN_PROGRESS");
+    forge_controller();
+    recover_heals(0);
+    leaf_is_gone(&leaf);
+    recover_heals(1);
+    says("LAMINA_SAFE_RUN_IN_PROGRESS");
+    forget_leaf(&leaf);
     end(run);
 }
 
@@ -223,6 +362,9 @@ int main(void)
         PLACED(a_run_that_was_disarmed_keeps_its_records),
         PLACED(a_death_before_the_payload_is_told),
         PLACED(what_is_left_is_told),
+        PLACED(an_armed_watchdog_knows_of_no_release),
+        PLACED(a_manifest_says_that_the_payload_may_have_run),
+        PLACED(a_refused_disarming_leaves_the_reports_alone),
         PLACED(what_an_earlier_run_left_is_told),
         PLACED(without_a_watchdog_there_is_nothing_to_do),
     };
