@@ -12,8 +12,7 @@
 
 enum {
     HEAD_BYTES = 4096, /* of a record; its run id stands at its beginning */
-    LOCK_TRIES = 50,
-    LOCK_PAUSE_MS = 20,
+    LOCK_WAIT_MS = 1000,
     RANDOM_BYTES = 16,
 };
 
@@ -32,17 +31,6 @@ int slot_set_aside(struct watchdog *watchdog, size_t slot)
     }
     watchdog->spares[slot] = file;
     return 0;
-}
-
-/* As the controller does it (src/report/slot.c): the wait has an end, and the check is what counts. */
-static void lock_folder(int folder)
-{
-    for (int i = 0; i < LOCK_TRIES; i++) {
-        if (os_flock(folder, LOCK_EX | LOCK_NB) != -EWOULDBLOCK) {
-            return;
-        }
-        watch_pause(LOCK_PAUSE_MS);
-    }
 }
 
 /* 1: what is there is this run's record; 0: it is not; -errno. */
@@ -124,7 +112,8 @@ static int write_report(struct watchdog *watchdog, size_t slot, enum watch_endin
         return 0;
     }
     int folder = fd_num(&watchdog->slots[slot]);
-    lock_folder(folder);
+    (void)!os_flock_within(folder,
+                           LOCK_WAIT_MS); /* the check is what counts, as in src/report/slot.c */
     int ours = is_ours(watchdog, folder, name);
     int result = ours <= 0 ? ours : write_file(watchdog, slot, text, temporary);
     if (ours == 1 && result == 0) {

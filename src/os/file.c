@@ -14,6 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "event.h"
 #include "fault.h"
 
 #ifndef RESOLVE_BENEATH
@@ -301,6 +302,17 @@ int os_ftruncate(int fd, off_t length)
 int os_flock(int fd, int operation)
 {
     return (int)OS_CALL(flock, flock(fd, operation));
+}
+
+int os_flock_within(int fd, int wait_ms)
+{
+    enum { PAUSE_MS = 20 };
+    int result = os_flock(fd, LOCK_EX | LOCK_NB);
+    for (; result == -EWOULDBLOCK && wait_ms > 0; wait_ms -= PAUSE_MS) {
+        (void)!os_poll(-1, 0, PAUSE_MS);
+        result = os_flock(fd, LOCK_EX | LOCK_NB);
+    }
+    return result;
 }
 
 int os_set_nonblocking(int fd, bool on)

@@ -79,6 +79,9 @@ int os_fsync(int fd) must_check;
 int os_fallocate(int fd, off_t length) must_check;
 int os_ftruncate(int fd, off_t length) must_check;
 int os_flock(int fd, int operation) must_check;
+/* Exclusive, asked for again and again since nobody notifies of an unlocked file; -EWOULDBLOCK: somebody held
+ * it all the time. Whoever can open a file can hold others up, so a wait for it has an end. */
+int os_flock_within(int fd, int wait_ms) must_check;
 int os_set_nonblocking(int fd, bool on) must_check;
 int os_pipe(struct fd *ret_read, struct fd *ret_write) must_check;
 int os_pipe_grow(int fd, int bytes) must_check; /* F_SETPIPE_SZ; the size now */

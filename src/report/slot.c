@@ -15,15 +15,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "event.h"
 #include "file.h"
 #include "json.h"
 #include "memory.h"
 
 enum {
     RECORD_MAXIMUM_BYTES = 16 << 20,
-    LOCK_TRIES = 50,
-    LOCK_PAUSE_MS = 20,
+    LOCK_WAIT_MS = 1000,
 };
 
 struct slot {
@@ -80,16 +78,10 @@ static int open_parent(struct slot *slot, const char *path, struct err *err)
     return 0;
 }
 
-/* Held until the descriptor's description is unlocked. Everybody who can open the directory can hold
- * it up, so the wait has an end, and the lock is not what the safety rests on: the check is. */
+/* Held until the descriptor's description is unlocked. The lock is not what the safety rests on: the check is. */
 static void lock_parent(const struct slot *slot)
 {
-    for (int i = 0; i < LOCK_TRIES; i++) {
-        if (os_flock(bfs_dir_fd(&slot->parent), LOCK_EX | LOCK_NB) != -EWOULDBLOCK) {
-            return;
-        }
-        (void)!os_poll(-1, 0, LOCK_PAUSE_MS); /* nobody notifies of an unlocked file */
-    }
+    (void)!os_flock_within(bfs_dir_fd(&slot->parent), LOCK_WAIT_MS);
 }
 
 static void unlock_parent(const struct slot *slot)

@@ -209,8 +209,10 @@ static void a_lock_is_of_the_open_file(void **state)
     with_fd two = fd_adopt(os_openat(dir, "a", O_RDWR, 0));
     assert_int_equal(os_flock(fd_num(&one), LOCK_EX | LOCK_NB), 0);
     assert_int_equal(os_flock(fd_num(&two), LOCK_EX | LOCK_NB), -EAGAIN);
+    assert_int_equal(os_flock_within(fd_num(&two), 0), -EWOULDBLOCK);
+    assert_int_equal(os_flock_within(fd_num(&two), 30), -EWOULDBLOCK);
     fd_close(&one);
-    assert_int_equal(os_flock(fd_num(&two), LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(os_flock_within(fd_num(&two), 0), 0);
 }
 
 static void pipes_know_their_size_and_their_bytes(void **state)
