@@ -41,16 +41,18 @@ static int say_as_words(const struct recovery *recovery, struct err *err)
         text_neutralise(&text, span_of_string(one->what));
         buf_add_char(&text, '\n');
     }
-    buf_add_format(
-        &text, "healed %lld, left %lld, active %lld\n", (long long)recovery->counts[RECOVER_HEALED],
-        (long long)recovery->counts[RECOVER_LEFT], (long long)recovery->counts[RECOVER_ACTIVE]);
+    buf_add_format(&text, "healed %lld, left %lld, active %lld, elsewhere %lld\n",
+                   (long long)recovery->counts[RECOVER_HEALED],
+                   (long long)recovery->counts[RECOVER_LEFT],
+                   (long long)recovery->counts[RECOVER_ACTIVE],
+                   (long long)recovery->counts[RECOVER_ELSEWHERE]);
     return say_result(&text, err);
 }
 
 int verb_recover(const struct options *options, struct verb_end *ret_end, struct err *err)
 {
     with_recovery recovery = {0};
-    if (recover_runs(os_environment_all(), &os_clock_real, &recovery, err) < 0) {
+    if (recover_runs(os_environment_all(), &os_clock_real, RECOVER_WAIT_MS, &recovery, err) < 0) {
         return -1;
     }
     ret_end->exit_code = recovery.counts[RECOVER_LEFT] > 0 ? EXIT_NEGATIVE : EXIT_OK;

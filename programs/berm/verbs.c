@@ -487,7 +487,8 @@ const struct verb verbs[VERB_COUNT] = {
                 "processes, directories, a report that says that the run is on its way. berm "
                 "recover --runs ends, removes and writes what the watchdog would have. A process "
                 "or directory that is another one by now is left alone, and so is a run that "
-                "lives. The answer is no when something could not be removed.",
+                "lives, or that is of another machine or container. The answer is no when "
+                "something could not be removed or looked at.",
             OPTIONS(recover_options),
         },
     [VERB_GC] =

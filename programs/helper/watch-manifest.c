@@ -10,7 +10,7 @@
 #include "file.h"
 #include "watchdog.h"
 
-static const char suffix[] = ".new";
+static const char suffix[] = WATCH_UNFINISHED;
 
 static void temporary_name(const struct watchdog *watchdog, char name[WATCH_NAME_SIZE])
 {

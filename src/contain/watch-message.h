@@ -31,7 +31,7 @@
  *              `reports_bytes` of struct watch_reports and the texts that it points to. It is read again
  *              after the death of both, perhaps by a later build: `magic`, `version` and `bytes` come
  *              first and stay where they are, and docs/formats/watch-manifest.md is its page. A process is
- *              (pid, start ticks, boot id), a directory (device, inode, owner).
+ *              (pid, start ticks) on a host, a directory (device, inode, owner).
  *
  * Limitations  the words are between two ends of one build (the helper's image is part of berm): a packet
  *              of another size is refused.
@@ -54,6 +54,7 @@ enum {
     WATCH_NAME_SIZE = 256,
     WATCH_ID_SIZE = 16,
     WATCH_BOOT_ID_SIZE = 40,
+    WATCH_MACHINE_ID_SIZE = 40,
     WATCH_TEXT_SIZE = 160,
     WATCH_REPORTS_BYTES = 16 << 20, /* of all texts together */
     WATCH_SPARE_BYTES = 1 << 20,    /* set aside for the report of a crash, in each slot's folder */
@@ -73,6 +74,13 @@ enum {
     WATCH_FD_SCOPE_PARENT, /* only of a scope that nobody else removes */
     WATCH_FD_ANCHOR,       /* a socket whose end lets the anchor leave */
     WATCH_FD_GATE,         /* pidfd of the payload's first process */
+};
+
+/* Where its processes were: a home can be shared by machines, and by containers of one machine. */
+struct watch_host {
+    char boot_id[WATCH_BOOT_ID_SIZE];
+    char machine_id[WATCH_MACHINE_ID_SIZE]; /* empty: not known */
+    uint64_t pid_namespace;                 /* its inode; 0: this kernel has none */
 };
 
 struct watch_process {
@@ -115,6 +123,8 @@ struct watch_leaf {
 };
 
 #define WATCH_MAGIC "bermwd1"
+#define WATCH_UNFINISHED                                                                           \
+    ".new" /* behind a manifest's name: its next state, which is not in its place yet */
 enum { WATCH_VERSION = 1 };
 enum watch_state { WATCH_INTENT = 1, WATCH_PREPARED, WATCH_IS_ARMED };
 
@@ -127,7 +137,7 @@ struct watch_manifest {
     uint32_t reports_bytes;
     int64_t written_ns; /* realtime */
     char run_id[WATCH_ID_SIZE];
-    char boot_id[WATCH_BOOT_ID_SIZE];
+    struct watch_host host;
     struct watch_process controller;
     struct watch_process watchdog;
     struct watch_entry file; /* the manifest itself; its parent is the folder of manifests */
@@ -258,7 +268,8 @@ static inline bool watch_manifest_check(const struct watch_manifest *manifest)
                 manifest->version == WATCH_VERSION && manifest->bytes == sizeof *manifest &&
                 manifest->reports_bytes <= WATCH_REPORTS_BYTES &&
                 watch_ends(manifest->run_id, sizeof manifest->run_id) &&
-                watch_ends(manifest->boot_id, sizeof manifest->boot_id) &&
+                watch_ends(manifest->host.boot_id, sizeof manifest->host.boot_id) &&
+                watch_ends(manifest->host.machine_id, sizeof manifest->host.machine_id) &&
                 watch_ends(manifest->unit, sizeof manifest->unit) &&
                 watch_entry_check(&manifest->file) && watch_entry_check(&manifest->lock) &&
                 watch_leaf_check(&manifest->leaf);

@@ -55,16 +55,20 @@ static struct watchdog_slot place_of(const struct slot *slot)
                 : (struct watchdog_slot){NULL, NULL};
 }
 
-/* What a death of both left of earlier runs goes before this one begins; what cannot go does not keep it
- * from running, and is told. */
+/* What a death of both left of earlier runs goes before this one begins, without waiting for anybody. What
+ * cannot go does not keep it from running, and is told; that another berm is at it now is no news. */
 static void heal_earlier_runs(struct run *run)
 {
     with_recovery recovery = {0};
-    struct err ignored = {0};
-    if (recover_runs(run->request->environment, run->request->clock, &recovery, &ignored) == 0 &&
-        recovery.counts[RECOVER_LEFT] > 0) {
+    struct err err = {0};
+    struct strvec *notes = &run->preparation.notes;
+    if (recover_runs(run->request->environment, run->request->clock, 0, &recovery, &err) < 0) {
+        if (err.code != ERR_CONFLICT) {
+            strvec_push_format(notes, "earlier runs were not healed: %s", err.msg);
+        }
+    } else if (recovery.counts[RECOVER_LEFT] > 0) {
         strvec_push_format(
-            &run->preparation.notes,
+            notes,
             "%lld earlier run(s) that died left something that could not be removed; "
             "`berm recover --runs` says what",
             (long long)recovery.counts[RECOVER_LEFT]);

@@ -13,6 +13,7 @@
 #include "file.h"
 #include "memory.h"
 #include "process.h"
+#include "watch-host.h"
 
 enum {
     ANSWER_MS = 10000,
@@ -163,15 +164,11 @@ static int identify_self(struct watch_manifest *manifest, struct err *err)
     struct proc_stat stat;
     with_fd file = fd_adopt(os_proc_stat_open(os_getpid()));
     int result = fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), &stat) : fd_error(&file);
-    ssize_t length = result < 0 ? result
-                                : os_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id",
-                                                manifest->boot_id, sizeof manifest->boot_id);
-    if (length < 0) {
-        return err_sys(err, (int)length, "cannot tell who this process is");
+    if (result < 0) {
+        return err_sys(err, result, "cannot tell who this process is");
     }
-    manifest->boot_id[strcspn(manifest->boot_id, "\n")] = '\0';
     manifest->controller = (struct watch_process){os_getpid(), stat.start_ticks};
-    return 0;
+    return watch_host_read(&manifest->host, err);
 }
 
 static int fill_manifest(struct watchdog *watchdog, struct err *err)
@@ -320,12 +317,11 @@ static int remove_entry(const struct watch_entry *entry, const struct bfs_dir *p
     return err_set(err, failure.code, "%s", failure.msg);
 }
 
-/* The manifest's next state, complete but not renamed: nobody else can guess its name. */
-static void remove_unfinished(const struct watchdog *watchdog)
+void watchdog_remove_unfinished(const struct bfs_dir *folder, const char *name)
 {
     struct err ignored = {0};
-    with_string next = memory_format("%s.new", watchdog->manifest.file.name);
-    if (bfs_remove(watchdog->request->folder, next, NULL, &ignored) < 0) {
+    with_string next = memory_format("%s" WATCH_UNFINISHED, name);
+    if (bfs_remove(folder, next, NULL, &ignored) < 0) {
         /* Nearly always there is none. */
     }
 }
@@ -348,7 +344,7 @@ static int remove_reported(struct watchdog *watchdog, struct err *err)
     if (result < 0 || remove_entry(&watchdog->manifest.file, request->folder, err) < 0) {
         return -1;
     }
-    remove_unfinished(watchdog);
+    watchdog_remove_unfinished(request->folder, watchdog->manifest.file.name);
     return 0;
 }
 

@@ -105,6 +105,9 @@ int watchdog_let_go(struct watchdog *watchdog) must_check;
 int watchdog_disarm(struct watchdog *watchdog, struct err *err) must_check;
 void watchdog_free(struct watchdog *watchdog);
 
+/* The next state of a manifest, complete but not in its place: nobody else can guess its name. */
+void watchdog_remove_unfinished(const struct bfs_dir *folder, const char *name);
+
 static inline void watchdog_freep(struct watchdog **watchdog)
 {
     watchdog_free(*watchdog);

@@ -5,6 +5,7 @@ something else by now is left alone.
 
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -17,9 +18,11 @@ sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
 from place import CLEAN, KILL_AT, LEFT, PROVISIONAL, Drive, Leaf, Place, record  # noqa: E402
 from tap import berm_path, case, children, main  # noqa: E402
 
-BOOT_ID_AT, PROCESSES_AT, SUM_AT, SUMMED_FROM = 56, 96, 16, 24
+MAY_HAVE_RUN = record(says="may have run")
+BOOT_ID_AT, MACHINE_ID_AT, SPACE_AT, PROCESSES_AT, SUM_AT, SUMMED_FROM = 56, 96, 136, 144, 16, 24
 # After these: two processes of 16 bytes; then the manifest's own entry, two slots, four directories, the
 # lock, each of two identities of 24 bytes, a path and a name.
+OTHER_BOOT = b"00000000-0000-4000-8000-000000000000"
 ENTRY = 24 + 24 + 4096 + 256
 LEAF_AT = PROCESSES_AT + 32 + 8 * ENTRY
 GATE_AT = LEAF_AT + 48
@@ -60,6 +63,14 @@ def ticks_of(pid):
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
 
 
+def machine_id(t):
+    """As it stands in a manifest; a machine without one knows nothing of its earlier boots."""
+    path = Path("/etc/machine-id")
+    if not path.exists() or len(path.read_text().strip()) != 32:
+        t.skip("no /etc/machine-id here")
+    return path.read_text().strip().encode()
+
+
 @case("S3 both die: processes, leaf, directories and report are as if the watchdog had lived")
 def _(t):
     place, leaf = Place(t), Leaf(t)
@@ -79,7 +90,8 @@ def _(t):
     place, leaf = Place(t), Leaf(t)
     manifest = dead_run(t, place, *leaf.options())
     decoy = t.start("sleep", "1000")
-    change(manifest, BOOT_ID_AT, b"00000000-0000-4000-8000-000000000000")
+    change(manifest, BOOT_ID_AT, OTHER_BOOT)
+    change(manifest, MACHINE_ID_AT, machine_id(t))
     # Its numbers mean nothing any more, even where they fit.
     change(manifest, PROCESSES_AT, struct.pack("<qQ", decoy.pid, ticks_of(decoy.pid)))
     change(manifest, GATE_AT, struct.pack("<qQ", decoy.pid, ticks_of(decoy.pid)))
@@ -91,6 +103,37 @@ def _(t):
     (leaf.folder / "cgroup.kill").unlink()
     place.nothing_left()
     t.equal(place.said(), {CLEAN})
+
+
+@case("WD-5 a run that lives on another machine, or in another PID namespace, is not touched")
+def _(t):
+    place, leaf = Place(t), Leaf(t)
+    manifest = dead_run(t, place, *leaf.options())
+    whole = manifest.read_bytes()
+    for changes in ({BOOT_ID_AT: OTHER_BOOT, MACHINE_ID_AT: b"0" * 32}, {BOOT_ID_AT: OTHER_BOOT, MACHINE_ID_AT: b"\0"},
+                    {SPACE_AT: struct.pack("<Q", 7)}):
+        for at, new in changes.items():
+            change(manifest, at, new)
+        seen = recover(t)
+        t.equal((seen["elsewhere"], seen["healed"], seen["left"], seen["runs"][0]["state"]), (1, 0, 0, "elsewhere"), seen)
+        t.equal((leaf.killed.is_set(), leaf.folder.exists(), place.said(), len(os.listdir(t.dir / "made"))),
+                (False, True, {PROVISIONAL}, 1))
+        manifest.write_bytes(whole)
+    t.equal(recover(t)["healed"], 1)
+    place.nothing_left()
+
+
+@case("T19 a manifest that others may write is not obeyed")
+def _(t):
+    place, leaf = Place(t), Leaf(t)
+    manifest = dead_run(t, place, *leaf.options())
+    manifest.chmod(0o666)
+    seen = recover(t, expected=1)
+    t.contains(seen["runs"][0]["what"], "can be written by others (mode 0666)")
+    t.equal((leaf.killed.is_set(), place.said(), len(os.listdir(t.dir / "made"))), (False, {PROVISIONAL}, 1))
+    manifest.chmod(0o600)
+    t.equal(recover(t)["healed"], 1)
+    place.nothing_left()
 
 
 @case("T19 a process that has the number of one that died is not signalled, and is not taken for it")
@@ -153,6 +196,39 @@ def _(t):
              (t.dir / "slots-before/report.json").read_text()), (PROVISIONAL, PROVISIONAL, other))
     t.equal(place.manifests(), [])
     (t.dir / "old-leaf/cgroup.kill").unlink()
+
+
+@case("T19 a scope of the name that is another one is left alone, and the run is healed")
+def _(t):
+    place, leaf = Place(t), Leaf(t)
+    dead_run(t, place, *leaf.options())
+    leaf.scope.rename(t.dir / "old-scope")
+    leaf.folder.mkdir(parents=True)
+    t.equal(recover(t)["healed"], 1)
+    t.true(leaf.folder.exists() and (t.dir / "old-scope/leaf").exists() and not leaf.killed.is_set(), "both scopes")
+    place.nothing_left()
+    t.equal(place.said(), {CLEAN})
+
+
+@case("WD-5 the manifest keeps what was told last before it was armed, a living watchdog says the last")
+def _(t):
+    for both_die in (True, False):
+        place, leaf = Place(t), Leaf(t)
+        (t.dir / "may-have-run").write_text(MAY_HAVE_RUN)
+        orders = [f"report {t.dir}/may-have-run {t.dir}/left", "arm", f"report {t.dir}/clean {t.dir}/left"]
+        if both_die:
+            dead_run(t, place, *leaf.options(), orders=orders)
+            t.equal(recover(t)["healed"], 1)
+        else:
+            drive = Drive(t, *place.options(*leaf.options()))
+            for order in orders:
+                drive.tell(order)
+            drive.kill()
+            drive.watchdog_ends()
+        place.nothing_left()
+        t.equal(place.said(), {MAY_HAVE_RUN if both_die else CLEAN})
+        shutil.rmtree(t.dir / "scope")
+        shutil.rmtree(t.dir / "gone")
 
 
 @case("what cannot be ended stays on record, and the answer is no", deadline_s=120)

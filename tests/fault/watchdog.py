@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Every kernel call of the watchdog fails once, or claims success and does nothing.
+"""A kernel call of the watchdog fails once, or claims success and does nothing: each third one, with one error, in
+the short form; each, with four, in the long one. Then each call of `berm recover` fails, while a run lives.
 
-Whichever it is: it ends by itself; what it could not do stands in its manifest, and `berm recover --runs` does it then;
+Whichever it is of the watchdog: it ends by itself; what it could not do stands in its manifest, and `berm recover --runs` does it then;
 no crash after `ready` is untold, and nothing is told of a run that was disarmed.
 """
 
@@ -13,7 +14,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE.parent / "crash")]
-from place import CLEAN, DRIVE, PROVISIONAL, Place  # noqa: E402
+from place import CLEAN, DRIVE, PROVISIONAL, Drive, Leaf, Place  # noqa: E402
 from tap import SLOWNESS, case, children, main  # noqa: E402
 
 LONG = bool(os.environ.get("BERM_TEST_LONG"))
@@ -83,6 +84,37 @@ def _(t):
         return ready and not healed
 
     sweep(t, b"", judge)
+
+
+# ENOENT and its like are left out: they are how the kernel says that something is gone.
+UNSEEN = ["EIO", "EPERM", "ENOSYS", "EMFILE", "EACCES"] if LONG else ["EIO", "ENOSYS"]
+
+
+@case("WD-5 each call of recover fails once: a run that lives is not taken for dead", deadline_s=1800)
+def _(t):
+    place, leaf = Place(t), Leaf(t)
+    drive = Drive(t, *place.options(*leaf.options()))
+    t.equal(drive.tell("arm"), ["armed"])
+    (name,) = place.manifests()
+    manifest = (place.state / name).read_bytes()
+    plain = t.berm("recover", "--runs", "--json").json()
+    t.equal(plain["active"], 1, plain)
+    for errno in UNSEEN:
+        number, hindered, same = 0, 0, 0
+        while same < 21:
+            number += 1
+            done = t.berm("recover", "--runs", "--json", env={"BERM_FAULT": f"controller:{number}:{errno}"})
+            t.equal((place.manifests(), place.said(), leaf.killed.is_set(), len(os.listdir(t.dir / "made"))),
+                    ([name], {PROVISIONAL}, False, 1), f"call {number}: {done}")
+            t.equal((place.state / name).read_bytes(), manifest, f"call {number}: {done}")
+            as_ever = done.status == 0 and done.json() == plain
+            hindered += not as_ever
+            same = same + 1 if as_ever else 0
+        print(f"# {errno}: {number - 21} calls, {hindered} times it could not look or say")
+        t.true(hindered > 15, hindered)
+    drive.kill()
+    drive.watchdog_ends()
+    place.nothing_left()
 
 
 main()

@@ -12,16 +12,18 @@ static void the_table_lies_where_its_page_says(void **state)
 {
     assert_int_equal(offsetof(struct watch_manifest, state), 24);
     assert_int_equal(offsetof(struct watch_manifest, run_id), 40);
-    assert_int_equal(offsetof(struct watch_manifest, boot_id), 56);
-    assert_int_equal(offsetof(struct watch_manifest, controller), 96);
-    assert_int_equal(offsetof(struct watch_manifest, watchdog), 112);
-    assert_int_equal(offsetof(struct watch_manifest, file), 128);
-    assert_int_equal(offsetof(struct watch_manifest, slots), 4528);
-    assert_int_equal(offsetof(struct watch_manifest, directories), 13328);
-    assert_int_equal(offsetof(struct watch_manifest, lock), 30928);
-    assert_int_equal(offsetof(struct watch_manifest, leaf), 35328);
-    assert_int_equal(offsetof(struct watch_manifest, unit), 40264);
-    assert_int_equal(sizeof(struct watch_manifest), 40520);
+    assert_int_equal(offsetof(struct watch_manifest, host), 56);
+    assert_int_equal(offsetof(struct watch_host, machine_id), 40);
+    assert_int_equal(offsetof(struct watch_host, pid_namespace), 80);
+    assert_int_equal(offsetof(struct watch_manifest, controller), 144);
+    assert_int_equal(offsetof(struct watch_manifest, watchdog), 160);
+    assert_int_equal(offsetof(struct watch_manifest, file), 176);
+    assert_int_equal(offsetof(struct watch_manifest, slots), 4576);
+    assert_int_equal(offsetof(struct watch_manifest, directories), 13376);
+    assert_int_equal(offsetof(struct watch_manifest, lock), 30976);
+    assert_int_equal(offsetof(struct watch_manifest, leaf), 35376);
+    assert_int_equal(offsetof(struct watch_manifest, unit), 40312);
+    assert_int_equal(sizeof(struct watch_manifest), 40568);
     assert_int_equal(sizeof(struct watch_reports), 32);
 }
 
@@ -61,6 +63,12 @@ static void a_manifest_with_a_text_that_has_no_end_is_none(void **state)
     manifest = whole();
     assert_true(watch_manifest_check(&manifest));
     memset(manifest.run_id, 'x', sizeof manifest.run_id);
+    assert_false(watch_manifest_check(&manifest));
+    manifest = whole();
+    memset(manifest.host.boot_id, 'x', sizeof manifest.host.boot_id);
+    assert_false(watch_manifest_check(&manifest));
+    manifest = whole();
+    memset(manifest.host.machine_id, 'x', sizeof manifest.host.machine_id);
     assert_false(watch_manifest_check(&manifest));
     manifest = whole();
     memset(manifest.slots[1].path, 'x', sizeof manifest.slots[1].path);

@@ -235,7 +235,7 @@ static void recover_heals(int healed)
 {
     struct err err = {0};
     with_recovery recovery = {0};
-    assert_int_equal(recover_runs(environment, &os_clock_real, &recovery, &err), 0);
+    assert_int_equal(recover_runs(environment, &os_clock_real, 0, &recovery, &err), 0);
     assert_int_equal(recovery.counts[RECOVER_HEALED], healed);
 }
 
@@ -344,6 +344,77 @@ static void what_an_earlier_run_left_is_told(void **state)
     end(run);
 }
 
+/* Every start of berm would say it, and nobody here can do anything about it. */
+static void what_another_machine_has_is_no_note(void **state)
+{
+    static struct {
+        struct watch_manifest manifest;
+        struct watch_reports reports;
+    } whole = {.manifest = {.magic = WATCH_MAGIC,
+                            .version = WATCH_VERSION,
+                            .bytes = sizeof whole.manifest,
+                            .reports_bytes = sizeof whole.reports,
+                            .host = {.boot_id = "another", .machine_id = "another"}}};
+    struct err err = {0};
+    with_bfs_dir folder = {0};
+    assert_int_equal(recover_open_folder(environment, &folder, &err), 0);
+    with_fd file = fd_adopt(os_openat(bfs_dir_fd(&folder), "x.watch", O_WRONLY | O_CREAT, 0600));
+    whole.manifest.sum = watch_manifest_sum(&whole.manifest, &whole.reports);
+    assert_int_equal(os_write_all(fd_num(&file), &whole, sizeof whole), 0);
+    struct run *run = begin();
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run->preparation.notes.count, 0);
+    assert_int_equal(run_watch_end(run, &err), 0);
+    run_watch_done(run);
+    assert_int_equal(unlinkat(bfs_dir_fd(&folder), "x.watch", 0), 0); /* it is still there */
+    end(run);
+}
+
+static bool list_fails;
+
+int __real_bfs_list(const struct bfs_dir *dir, size_t maximum, struct strvec *ret_names,
+                    struct err *err);
+int __wrap_bfs_list(const struct bfs_dir *dir, size_t maximum, struct strvec *ret_names,
+                    struct err *err);
+
+int __wrap_bfs_list(const struct bfs_dir *dir, size_t maximum, struct strvec *ret_names,
+                    struct err *err)
+{
+    return list_fails ? err_set(err, ERR_OVER_BUDGET, "more than %zu entries", maximum)
+                      : __real_bfs_list(dir, maximum, ret_names, err);
+}
+
+/* TR-5: what keeps berm from looking is told. */
+static void what_could_not_be_looked_at_is_told(void **state)
+{
+    struct err err = {0};
+    struct run *run = begin();
+    list_fails = true;
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    list_fails = false;
+    assert_int_equal(run->preparation.notes.count, 1);
+    assert_non_null(strstr(run->preparation.notes.strings[0], "more than 10000 entries"));
+    assert_int_equal(run_watch_end(run, &err), 0);
+    run_watch_done(run);
+    strvec_done(&run->preparation.notes);
+    end(run);
+}
+
+/* That another berm is at work on them is no news. */
+static void what_another_berm_heals_is_no_note(void **state)
+{
+    struct err err = {0};
+    with_bfs_dir folder = {0};
+    assert_int_equal(recover_open_folder(environment, &folder, &err), 0);
+    assert_int_equal(os_flock_within(bfs_dir_fd(&folder), 0), 0);
+    struct run *run = begin();
+    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run->preparation.notes.count, 0);
+    assert_int_equal(run_watch_end(run, &err), 0);
+    run_watch_done(run);
+    end(run);
+}
+
 static void without_a_watchdog_there_is_nothing_to_do(void **state)
 {
     struct err err = {0};
@@ -366,6 +437,9 @@ int main(void)
         PLACED(a_manifest_says_that_the_payload_may_have_run),
         PLACED(a_refused_disarming_leaves_the_reports_alone),
         PLACED(what_an_earlier_run_left_is_told),
+        PLACED(what_another_machine_has_is_no_note),
+        PLACED(what_could_not_be_looked_at_is_told),
+        PLACED(what_another_berm_heals_is_no_note),
         PLACED(without_a_watchdog_there_is_nothing_to_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
