@@ -30,41 +30,45 @@ static const struct {
     {"stderr", "/proc/self/fd/2"}, {"core", "/proc/kcore"},      {"ptmx", "pts/ptmx"},
 };
 
+_Static_assert(countof(devices) == LAUNCHER_DEVICES, "a copy of each is held");
+
 /* What has the name on the host need not be the device. */
-static int must_be_device(const char *path, unsigned major, unsigned minor)
+static struct fd copy_device(const char *path, unsigned major, unsigned minor)
 {
     struct stat facts;
     with_fd device = fd_adopt(place_open(path, 0));
     int result = fd_is_open(&device) ? os_fstat(fd_num(&device), &facts) : fd_error(&device);
     if (result < 0) {
-        return result;
+        return fd_adopt(result);
     }
     bool same = S_ISCHR(facts.st_mode) && facts.st_rdev == makedev(major, minor);
-    return same ? 0 : -ENODEV;
+    return fd_adopt(same ? os_mount_copy(fd_num(&device)) : -ENODEV);
 }
 
-bool devices_is_own(const char *path)
+int devices_take(struct launcher *launcher)
 {
     for (size_t i = 0; i < countof(devices); i++) {
-        if (strcmp(devices[i].path, path) == 0) {
-            return true;
+        launcher->devices[i] = copy_device(devices[i].path, devices[i].major, devices[i].minor);
+        if (!fd_is_open(&launcher->devices[i])) {
+            return launcher_fail(launcher, fd_error(&launcher->devices[i]), NULL, devices[i].path);
         }
     }
-    return false;
+    return 0;
+}
+
+static const char *name_of(const char *path)
+{
+    return strrchr(path, '/') + 1;
 }
 
 int devices_make(struct launcher *launcher)
 {
     static const char *const folders[] = {"pts", "shm"};
     int dev = fd_num(&launcher->dev);
-    for (size_t i = 0; i < countof(devices); i++) {
-        int result = must_be_device(devices[i].path, devices[i].major, devices[i].minor);
-        result = result < 0 ? result : mounts_keep_place(launcher, devices[i].path);
-        if (result < 0) {
-            return launcher_fail(launcher, result, NULL, devices[i].path);
-        }
-    }
     int result = 0;
+    for (size_t i = 0; i < countof(devices) && result == 0; i++) {
+        result = mounts_make_file(dev, name_of(devices[i].path), 0);
+    }
     for (size_t i = 0; i < countof(links) && result == 0; i++) {
         result = os_symlinkat(links[i].target, dev, links[i].name);
     }
@@ -72,6 +76,23 @@ int devices_make(struct launcher *launcher)
         result = os_mkdirat(dev, folders[i], 0755);
     }
     return result;
+}
+
+/* Only in its place: a copy of /dev would have to copy each of them. */
+static int place_devices(struct launcher *launcher)
+{
+    for (size_t i = 0; i < countof(devices); i++) {
+        with_fd place = fd_adopt(place_open(devices[i].path, 0));
+        with_fd placed = fd_adopt(fd_error(&place));
+        if (fd_is_open(&place)) {
+            placed = mounts_attach(fd_num(&launcher->devices[i]), fd_num(&place), devices[i].path);
+        }
+        fd_close(&launcher->devices[i]);
+        if (!fd_is_open(&placed)) {
+            return launcher_fail(launcher, fd_error(&placed), NULL, devices[i].path);
+        }
+    }
+    return 0;
 }
 
 static int mount_terminals(void)
@@ -92,7 +113,8 @@ int devices_close(struct launcher *launcher)
     with_fd dev = fd_adopt(place_open("/dev", O_DIRECTORY));
     int same =
         fd_is_open(&dev) ? place_is_same(fd_num(&dev), fd_num(&launcher->dev)) : fd_error(&dev);
-    int result = same == 1 ? mount_terminals() : same == 0 ? -EXDEV : same;
+    int result = same == 1 ? place_devices(launcher) : same == 0 ? -EXDEV : same;
+    result = result < 0 ? result : mount_terminals();
     result = result < 0 ? result : os_mount_read_only(fd_num(&dev));
     return result < 0 ? result : mounts_must_be_read_only(fd_num(&dev));
 }

@@ -25,6 +25,8 @@
 #include "fd.h"
 #include "launch-message.h"
 
+enum { LAUNCHER_DEVICES = 6 };
+
 struct launcher {
     const struct launch_plan *plan;
     int channel;
@@ -37,13 +39,15 @@ struct launcher {
     struct fd var_tmp; /* a tree of its own: what is closed in one must not be open in the other */
     struct fd shm;
     struct fd dev;
-    struct fd empty_folder; /* what covers a folder, and anything else */
+    struct fd devices[LAUNCHER_DEVICES]; /* copies, until each is in its place */
+    struct fd empty_folder;              /* what covers a folder, and anything else */
     struct fd empty_file;
 
     pid_t payload;     /* the process that becomes it; 0: it has ended */
     struct fd release; /* one byte and it goes on */
     struct fd start;   /* end-of-file: it executed */
 
+    bool shows_others; /* there is a second mount of /proc */
     int landlock_abi;
     uint32_t facts; /* enum launch_fact */
 
@@ -77,25 +81,32 @@ int mounts_place_private(struct launcher *launcher) must_check;
 int mounts_do_items(struct launcher *launcher) must_check;
 int mounts_close_kernel(struct launcher *launcher) must_check;
 int mounts_limit_files(struct launcher *launcher) must_check;
-int mounts_detach_private(struct launcher *launcher) must_check;
-/* What lies there is out of reach; a path that is not there is passed over. Before the detachment. */
+int mounts_hide_private(struct launcher *launcher) must_check;
+/* What lies there is out of reach; a path that is not there is passed over. Before the private one is hidden. */
 int mounts_cover(struct launcher *launcher, const char *path) must_check;
-/* A place beneath a private folder stays what it is: bound there before the folder covers it. */
-int mounts_keep_place(struct launcher *launcher, const char *path) must_check;
+/* An empty file, in the private file system only. */
+int mounts_make_file(int dir_fd, const char *name, mode_t mode) must_check;
+/* The copy of a mount at the place of on_fd, which `path` names. Answers a descriptor in it: the path must
+ * lead to that, or somebody changed the way to it (-EXDEV). */
+struct fd mounts_attach(int copy_fd, int on_fd, const char *path) must_check;
 int mounts_must_be_read_only(int fd) must_check; /* fd lies in the mount; -EPERM: it is not */
 
 /* devices.c */
+int devices_take(struct launcher *launcher)
+    must_check; /* as they are on the host: they may be written */
 int devices_make(struct launcher *launcher) must_check;  /* before the private folders are placed */
-bool devices_is_own(const char *path);                   /* one device, which may be written */
-int devices_close(struct launcher *launcher) must_check; /* after it: terminals, then read-only */
+int devices_close(struct launcher *launcher) must_check; /* after it: filled, then read-only */
 
 /* mountinfo.c */
 
 /* What is mounted at a place or beneath it is read-only, one mount after the other. */
 int mountinfo_close(struct launcher *launcher, const char *path) must_check;
-/* No file system of memory but the private one stays writable, nor one of the kernel; a second mount
- * of /proc is covered. That nothing else can be written is what the controller looks at. */
+/* No file system of memory but the private one stays writable, nor one of the kernel, even in a folder that
+ * was opened. Before anything is copied to another place: what is copied is closed there as well, and
+ * there are fewer mounts to look at. That nothing else can be written is what the controller looks at. */
 int mountinfo_close_others(struct launcher *launcher) must_check;
+/* A second mount of /proc is covered, wherever it is: when all that is shown was seen to be what it was. */
+int mountinfo_cover_others(struct launcher *launcher) must_check;
 
 /* confine.c */
 int confine_open_payload(struct launcher *launcher) must_check;

@@ -58,9 +58,9 @@ static struct fd reach(const struct mountinfo *line)
         bool hidden = sys == -ENOENT || sys == -ENOTDIR || sys == -ELOOP || sys == -EACCES;
         return fd_adopt(hidden ? -ENOENT : sys);
     }
-    uint64_t id;
-    int result = os_mount_id(fd_num(&found), &id);
-    if (result < 0 || id != line->id) {
+    struct os_place seen;
+    int result = os_place_of(fd_num(&found), &seen);
+    if (result < 0 || seen.mount_id != line->id) {
         fd_close(&found);
         return fd_adopt(result < 0 ? result : -ENOENT);
     }
@@ -110,33 +110,48 @@ static bool is_one_of(const char *type, const char *const *types, size_t count)
     return false;
 }
 
-/* Another mount of processes shows those of the host, whose settings belong to the same user; it is
- * covered wherever it is, and what else the kernel shows of itself is read-only, even in a folder
- * that was opened. */
-static int others_visit(struct launcher *launcher, const struct mountinfo *line,
-                        const char *argument)
+/* Another mount of processes shows those of the host, whose settings belong to the same user. */
+static bool shows_others(const struct mountinfo *line)
+{
+    return strcmp(line->type, "proc") == 0 && !path_is_beneath(line->path, "/proc");
+}
+
+static int close_other(struct launcher *launcher, const struct mountinfo *line,
+                       const char *argument)
 {
     static const char *const memory[] = {"tmpfs", "ramfs", "devtmpfs", "mqueue", "hugetlbfs"};
-    static const char *const kernel[] = {"proc",     "sysfs",     "cgroup",  "cgroup2",
-                                         "configfs", "debugfs",   "tracefs", "securityfs",
-                                         "pstore",   "efivarfs",  "bpf",     "fusectl",
-                                         "resctrl",  "selinuxfs", "smackfs", "binfmt_misc"};
+    static const char *const kernel[] = {"sysfs",     "cgroup",  "cgroup2",    "configfs",
+                                         "debugfs",   "tracefs", "pstore",     "securityfs",
+                                         "efivarfs",  "bpf",     "fusectl",    "resctrl",
+                                         "selinuxfs", "smackfs", "binfmt_misc"};
+    launcher->shows_others = launcher->shows_others || shows_others(line);
     bool of_kernel = is_one_of(line->type, kernel, countof(kernel));
     bool of_memory = is_one_of(line->type, memory, countof(memory));
-    bool is_proc = strcmp(line->type, "proc") == 0;
-    if ((is_proc && path_is_beneath(line->path, "/proc")) || (!is_proc && line->read_only) ||
-        (!of_kernel && (!of_memory || is_opened(launcher, line))) || devices_is_own(line->path)) {
+    if (line->read_only || (!of_kernel && (!of_memory || is_opened(launcher, line)))) {
         return 0;
     }
     with_fd found = reach(line);
-    int result = fd_error(&found);
-    if (fd_is_open(&found)) {
-        result = is_proc ? mounts_cover(launcher, line->path) : os_mount_read_only(fd_num(&found));
-    }
+    int result = fd_is_open(&found) ? os_mount_read_only(fd_num(&found)) : fd_error(&found);
     return result == -ENOENT ? 0 : result;
 }
 
 int mountinfo_close_others(struct launcher *launcher)
 {
-    return each_mount(launcher, others_visit, NULL);
+    return each_mount(launcher, close_other, NULL);
+}
+
+static int cover_other(struct launcher *launcher, const struct mountinfo *line,
+                       const char *argument)
+{
+    if (!shows_others(line)) {
+        return 0;
+    }
+    with_fd found = reach(line);
+    int result = fd_is_open(&found) ? mounts_cover(launcher, line->path) : fd_error(&found);
+    return result == -ENOENT ? 0 : result;
+}
+
+int mountinfo_cover_others(struct launcher *launcher)
+{
+    return launcher->shows_others ? each_mount(launcher, cover_other, NULL) : 0;
 }

@@ -22,11 +22,16 @@ static struct fd make_folder(int dir_fd, const char *name, mode_t mode)
                                : os_openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY, 0));
 }
 
-static struct fd make_file(int dir_fd, const char *name, mode_t mode)
+int mounts_make_file(int dir_fd, const char *name, mode_t mode)
 {
     with_fd made = fd_adopt(os_openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, mode));
-    return fd_adopt(fd_is_open(&made) ? os_openat(dir_fd, name, O_PATH | O_NOFOLLOW, 0)
-                                      : fd_error(&made));
+    return fd_error(&made);
+}
+
+static struct fd make_file(int dir_fd, const char *name, mode_t mode)
+{
+    int result = mounts_make_file(dir_fd, name, mode);
+    return fd_adopt(result < 0 ? result : os_openat(dir_fd, name, O_PATH | O_NOFOLLOW, 0));
 }
 
 /* Which of the private folders stands for a path, and what is left of the path in it; NULL: none. */
@@ -205,24 +210,6 @@ int mounts_make_private(struct launcher *launcher)
     return make_private_folders(launcher);
 }
 
-/* Its first mount shows what covers other things, and more than the payload is to have. */
-int mounts_detach_private(struct launcher *launcher)
-{
-    const char *path = launch_plan_string(launcher->plan, launcher->plan->private_path);
-    int result = os_mount_detach(fd_num(&launcher->private_root));
-    with_fd below = fd_adopt(result < 0 ? result : place_open(path, O_DIRECTORY));
-    int same = fd_is_open(&below) ? place_is_same(fd_num(&below), fd_num(&launcher->private_root))
-                                  : fd_error(&below);
-    result = same == 1 ? -EBUSY : same;
-    fd_close(&launcher->tmp);
-    fd_close(&launcher->var_tmp);
-    fd_close(&launcher->shm);
-    fd_close(&launcher->dev);
-    fd_close(&launcher->empty_folder);
-    fd_close(&launcher->empty_file);
-    return result;
-}
-
 /* --- mounts on places --------------------------------------------------------------------------- */
 
 static bool says_missing(int result)
@@ -230,15 +217,20 @@ static bool says_missing(int result)
     return result == -ENOENT || result == -ENOTDIR || result == -ELOOP;
 }
 
-/* Bind what source_fd leads to on the place that on_fd holds and `path` names, and answer a
- * descriptor in the new mount: the path must lead to what was bound, and through another mount than
- * before, or somebody changed the way to it. */
-static struct fd bind_on(int source_fd, int on_fd, const char *path)
+static int must_be(const struct os_place *put, int found_fd)
 {
-    uint64_t before;
-    uint64_t after;
-    int result = os_mount_id(on_fd, &before);
-    result = result < 0 ? result : os_mount_bind(source_fd, on_fd);
+    struct os_place seen;
+    int result = os_place_of(found_fd, &seen);
+    bool same = result == 0 && seen.mount_id == put->mount_id && seen.inode == put->inode &&
+                seen.device[0] == put->device[0] && seen.device[1] == put->device[1];
+    return result < 0 ? result : same ? 0 : -EXDEV;
+}
+
+struct fd mounts_attach(int copy_fd, int on_fd, const char *path)
+{
+    struct os_place put;
+    int result = os_place_of(copy_fd, &put);
+    result = result < 0 ? result : os_mount_attach(copy_fd, on_fd);
     if (result < 0) {
         return fd_adopt(result);
     }
@@ -246,13 +238,19 @@ static struct fd bind_on(int source_fd, int on_fd, const char *path)
     if (!fd_is_open(&found)) {
         return fd_adopt(says_missing(fd_error(&found)) ? -EXDEV : fd_error(&found));
     }
-    int same = place_is_same(source_fd, fd_num(&found));
-    result = same < 0 ? same : os_mount_id(fd_num(&found), &after);
-    if (result < 0 || !same || before == after) {
+    result = must_be(&put, fd_num(&found));
+    if (result < 0) {
         fd_close(&found);
-        return fd_adopt(result < 0 ? result : -EXDEV);
+        return fd_adopt(result);
     }
     return found;
+}
+
+static struct fd bind_on(int source_fd, int on_fd, const char *path)
+{
+    with_fd copy = fd_adopt(os_mount_copy(source_fd));
+    return fd_is_open(&copy) ? mounts_attach(fd_num(&copy), on_fd, path)
+                             : fd_adopt(fd_error(&copy));
 }
 
 int mounts_must_be_read_only(int fd)
@@ -302,6 +300,14 @@ static int open_link(const char *path)
     return S_ISLNK(facts.st_mode) ? fd_take(&found).plus_one - 1 : -ESTALE;
 }
 
+/* By something empty that nobody can write to. */
+static int cover(const struct fd *empty, int on_fd, const char *path)
+{
+    with_fd covered = bind_on(fd_num(empty), on_fd, path);
+    int result = fd_is_open(&covered) ? os_mount_read_only(fd_num(&covered)) : fd_error(&covered);
+    return result < 0 ? result : mounts_must_be_read_only(fd_num(&covered));
+}
+
 /* Only where the plan says that it is a found may it be one: any other was put there meanwhile. */
 static int mask(const struct launcher *launcher, bool is_link, const char *path)
 {
@@ -315,17 +321,9 @@ static int mask(const struct launcher *launcher, bool is_link, const char *path)
     }
     struct stat facts;
     int result = os_fstat(fd_num(&place), &facts);
-    if (result < 0) {
-        return result;
-    }
-    const struct fd *cover =
+    const struct fd *empty =
         S_ISDIR(facts.st_mode) ? &launcher->empty_folder : &launcher->empty_file;
-    with_fd covered = bind_on(fd_num(cover), fd_num(&place), path);
-    if (!fd_is_open(&covered)) {
-        return fd_error(&covered);
-    }
-    result = os_mount_read_only(fd_num(&covered));
-    return result < 0 ? result : mounts_must_be_read_only(fd_num(&covered));
+    return result < 0 ? result : cover(empty, fd_num(&place), path);
 }
 
 int mounts_cover(struct launcher *launcher, const char *path)
@@ -333,9 +331,27 @@ int mounts_cover(struct launcher *launcher, const char *path)
     return mask(launcher, false, path);
 }
 
+/* --- the first mount of the private file system ------------------------------------------------- */
+
+/* It shows what covers other things, and more than the payload is to have. It is covered and not taken away:
+ * for that the kernel would wait until no processor looks at it any more. */
+int mounts_hide_private(struct launcher *launcher)
+{
+    const char *path = launch_plan_string(launcher->plan, launcher->plan->private_path);
+    launcher->where = path;
+    int result = cover(&launcher->empty_folder, fd_num(&launcher->private_root), path);
+    fd_close(&launcher->tmp);
+    fd_close(&launcher->var_tmp);
+    fd_close(&launcher->shm);
+    fd_close(&launcher->dev);
+    fd_close(&launcher->empty_folder);
+    fd_close(&launcher->empty_file);
+    return result;
+}
+
 /* --- the items of the plan ---------------------------------------------------------------------- */
 
-int mounts_keep_place(struct launcher *launcher, const char *path)
+static int keep_item(struct launcher *launcher, const struct launch_item *item, const char *path)
 {
     with_fd source = fd_adopt(place_open(path, 0));
     struct stat facts;
@@ -351,19 +367,15 @@ int mounts_keep_place(struct launcher *launcher, const char *path)
     if (same != 0) {
         return same < 0 ? same : 0; /* a folder above it was kept, and all that lies in that */
     }
-    result = os_mount_bind(fd_num(&source), fd_num(&place));
+    struct os_place put;
+    with_fd copy = fd_adopt(os_mount_copy(fd_num(&source)));
+    result = fd_is_open(&copy) ? os_place_of(fd_num(&copy), &put) : fd_error(&copy);
+    result = result < 0 ? result : os_mount_attach(fd_num(&copy), fd_num(&place));
     if (result < 0) {
         return result;
     }
     with_fd placed = make_place(launcher, path, S_ISDIR(facts.st_mode), 0755);
-    same =
-        fd_is_open(&placed) ? place_is_same(fd_num(&source), fd_num(&placed)) : fd_error(&placed);
-    return same < 0 ? same : same ? 0 : -EXDEV;
-}
-
-static int keep_item(struct launcher *launcher, const struct launch_item *item, const char *path)
-{
-    return mounts_keep_place(launcher, path);
+    return fd_is_open(&placed) ? must_be(&put, fd_num(&placed)) : fd_error(&placed);
 }
 
 static int expect_item(struct launcher *launcher, const struct launch_item *item, const char *path)

@@ -186,7 +186,6 @@ void mounts_other_paths(const struct mount_table *table, const char *path,
 /* sandbox-verify.c: ERR_UNAVAILABLE with both texts; returns -1. */
 int sandbox_not_as_planned(struct err *err, const char *what, const char *seen);
 
-#define SANDBOX_PRIVATE "/run/berm"
-/* Before the private one is made there, and again when that has left. */
+#define SANDBOX_PRIVATE "/run/berm/private" /* an empty folder, when the launcher is ready */
 #define SANDBOX_CONTEXT "/run/berm/context"
 #define SANDBOX_HOME    "/tmp/home"

@@ -20,6 +20,8 @@
 
 /* Numbers that are the same on every architecture, for headers that lack them. */
 enum {
+    CALL_OPEN_TREE = 428,
+    CALL_MOVE_MOUNT = 429,
     CALL_MOUNT_SETATTR = 442,
     CALL_LANDLOCK_CREATE_RULESET = 444,
     CALL_LANDLOCK_ADD_RULE = 445,
@@ -79,11 +81,18 @@ int os_mount_terminals(int on_fd)
                       "newinstance,ptmxmode=0666,mode=620");
 }
 
-int os_mount_bind(int source_fd, int on_fd)
+enum { RECURSIVE = 0x8000 }; /* AT_RECURSIVE */
+
+int os_mount_copy(int fd)
 {
-    struct link_path source = link_of(source_fd);
-    struct link_path target = link_of(on_fd);
-    return mount_call(source.text, target.text, NULL, MS_BIND | MS_REC, NULL);
+    const unsigned flags = AT_EMPTY_PATH | RECURSIVE | O_CLOEXEC | 1; /* OPEN_TREE_CLONE */
+    return (int)OS_CALL(open_tree, syscall(CALL_OPEN_TREE, fd, "", flags));
+}
+
+int os_mount_attach(int copy_fd, int on_fd)
+{
+    const unsigned flags = 0x4 | 0x40; /* MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH */
+    return (int)OS_CALL(move_mount, syscall(CALL_MOVE_MOUNT, copy_fd, "", on_fd, "", flags));
 }
 
 /* A remount sets all flags anew, and one that was locked by another namespace must stay. */
@@ -108,10 +117,23 @@ static unsigned long flags_to_keep(unsigned long has)
     return keep;
 }
 
+static int set_read_only(int fd, unsigned flags)
+{
+    const struct {
+        uint64_t set, clear, propagation, userns_fd;
+    } attributes = {.set = 1}; /* MOUNT_ATTR_RDONLY */
+    return (int)OS_CALL(mount_setattr, syscall(CALL_MOUNT_SETATTR, fd, "", AT_EMPTY_PATH | flags,
+                                               &attributes, sizeof attributes));
+}
+
 int os_mount_read_only(int fd)
 {
     struct statfs facts;
-    int result = os_fstatfs(fd, &facts);
+    int result = set_read_only(fd, 0);
+    if (result != -ENOSYS) {
+        return result;
+    }
+    result = os_fstatfs(fd, &facts);
     if (result < 0) {
         return result;
     }
@@ -123,40 +145,40 @@ int os_mount_read_only(int fd)
 
 int os_mounts_read_only(int fd)
 {
-    const struct {
-        uint64_t set, clear, propagation, userns_fd;
-    } attributes = {.set = 1};                     /* MOUNT_ATTR_RDONLY */
-    const unsigned flags = AT_EMPTY_PATH | 0x8000; /* AT_RECURSIVE */
-    return (int)OS_CALL(mount_setattr,
-                        syscall(CALL_MOUNT_SETATTR, fd, "", flags, &attributes, sizeof attributes));
+    return set_read_only(fd, RECURSIVE);
 }
 
-int os_mount_detach(int fd)
-{
-    struct link_path target = link_of(fd);
-    return (int)OS_CALL(umount2, umount2(target.text, MNT_DETACH));
-}
-
-int os_mount_id(int fd, uint64_t *ret_id)
+int os_place_of(int fd, struct os_place *ret_place)
 {
     /* The beginning of struct statx, as far as it is needed; it is 256 bytes long. */
     struct {
         uint32_t mask;
-        uint32_t unneeded[35];
+        uint32_t unneeded[6];
+        uint16_t mode;
+        uint16_t padding;
+        uint64_t inode;
+        uint64_t times_and_sizes[12];
+        uint32_t device[2];
         uint64_t mount_id;
         uint64_t rest[13];
     } facts = {0};
-    _Static_assert(sizeof facts == 256 && offsetof(__typeof__(facts), mount_id) == 0x90,
+    _Static_assert(sizeof facts == 256 && offsetof(__typeof__(facts), mode) == 0x1c &&
+                       offsetof(__typeof__(facts), inode) == 0x20 &&
+                       offsetof(__typeof__(facts), device) == 0x88 &&
+                       offsetof(__typeof__(facts), mount_id) == 0x90,
                    "statx(2)");
-    const unsigned wanted = 0x1000; /* STATX_MNT_ID */
+    const unsigned wanted = 0x1000 | 0x100 | 0x3; /* STATX_MNT_ID, _INO, _TYPE and _MODE */
     int result = (int)OS_CALL(statx, syscall(SYS_statx, fd, "", AT_EMPTY_PATH, wanted, &facts));
     if (result < 0) {
         return result;
     }
-    if (!(facts.mask & wanted)) {
+    if ((facts.mask & wanted) != wanted) {
         return -EOPNOTSUPP;
     }
-    *ret_id = facts.mount_id;
+    *ret_place = (struct os_place){.mount_id = facts.mount_id,
+                                   .inode = facts.inode,
+                                   .device = {facts.device[0], facts.device[1]},
+                                   .mode = facts.mode};
     return 0;
 }
 

@@ -5,11 +5,11 @@
  * failure, never logs and is safe in a forked child.
  *
  * Mounts are named by an O_PATH descriptor and no path, so that what was checked is what is
- * mounted on: /proc must be mounted. A descriptor that was opened before a mount was made on its
+ * mounted on: /proc must be mounted, for those that the kernel knows by a path only. A descriptor that was opened before a mount was made on its
  * place still leads below it; open the place again to see the mount.
  *
  * Limitations  mount identities and recursive read-only mounts need Linux 5.8 and 5.12.
- * Source       mount(2), mount_setattr(2), statx(2), capabilities(7), landlock(7), seccomp(2); the
+ * Source       mount(2), open_tree(2), move_mount(2), mount_setattr(2), statx(2), capabilities(7), landlock(7), seccomp(2); the
  *              numbers of the kernel's headers, where those that berm is built with are older.
  */
 #pragma once
@@ -33,16 +33,22 @@ int os_mount_memory(int on_fd, const char *options) must_check;
 int os_mount_change_memory(int fd, const char *options) must_check;
 /* A new file system of terminals on the folder: its own, as everybody's (devpts of the kernel). */
 int os_mount_terminals(int on_fd) must_check;
-/* source_fd, with whatever is mounted beneath it, at the place of on_fd. They may be the same. */
-int os_mount_bind(int source_fd, int on_fd) must_check;
+/* What fd leads to, with whatever is mounted beneath it, as a mount that stands nowhere yet: a descriptor. */
+int os_mount_copy(int fd) must_check;
+/* That copy at the place of on_fd, where its source may be. */
+int os_mount_attach(int copy_fd, int on_fd) must_check;
 /* fd is the root of a mount: this one is read-only from now on, its other flags stay. */
 int os_mount_read_only(int fd) must_check;
 /* The same, and whatever is mounted beneath it; -ENOSYS before Linux 5.12. */
 int os_mounts_read_only(int fd) must_check;
-/* fd is the root of a mount: out of sight, and gone with its last user. */
-int os_mount_detach(int fd) must_check;
-/* Which mount a descriptor lies in, as /proc/self/mountinfo numbers it. */
-int os_mount_id(int fd, uint64_t *ret_id) must_check;
+/* Where a descriptor leads, and through which mount, as /proc/self/mountinfo numbers it. */
+struct os_place {
+    uint64_t mount_id;
+    uint64_t inode;
+    uint32_t device[2];
+    uint32_t mode;
+};
+int os_place_of(int fd, struct os_place *ret_place) must_check;
 
 /* Physical path of the working folder: -ENOENT when it lies outside of the root. */
 int os_getcwd(char *path, size_t size) must_check;

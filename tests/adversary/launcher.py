@@ -324,7 +324,7 @@ signal.pause()
     t.equal(told(sandbox.end()[0]), ["ended 0 9", "gone 0"])
 
 
-@everybody("nothing but the private places and the opened root takes a write")
+@everybody("SB-7 nothing but the private places and the opened root takes a write")
 def _(t, who):
     root, options = project(t, who)
     (t.dir / "beside").write_text("host")
@@ -338,14 +338,15 @@ for line in open("/proc/self/mountinfo"):
 say(sorted(seen))
 for what in (lambda: open("/dev/null", "w").write("x"), lambda: open("/dev/zero", "rb").read(1),
              lambda: os.path.exists({str(t.dir / "beside")!r}), lambda: os.listdir("/home"),
+             lambda: os.listdir("/run/berm/private"),
              lambda: open("/proc/sys/kernel/core_pattern", "w"),
              lambda: open("/proc/sysrq-trigger", "w")):
     say(attempt(what))
 """))
     inside = [str(root)] if str(root).startswith("/tmp/") else []
     t.equal(lines[0], repr(sorted(["/dev/shm", "/tmp", "/var/tmp", *inside])))
-    t.equal(lines[1:5], ["1", "b'\\x00'", "False", "[]"])
-    t.true(set(lines[5:]) <= {"EROFS", "EACCES", "ENOENT"}, lines[5:])  # no sysrq in this kernel
+    t.equal(lines[1:6], ["1", "b'\\x00'", "False", "[]", "[]"])
+    t.true(set(lines[6:]) <= {"EROFS", "EACCES", "ENOENT"}, lines[6:])  # no sysrq in this kernel
     (root / "berm-probe").unlink()
 
 

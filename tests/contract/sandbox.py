@@ -127,7 +127,7 @@ def _(t):
                      'mount --bind "$1" /dev/zero; shift; exec "$@"', "sh", other,
                      berm_path(), *BOX, "--", "/bin/true")
         t.equal(done.status, 121, str(done))
-        t.contains(done.err.decode(), "make a /dev: /dev/zero")
+        t.contains(done.err.decode(), "take the devices of its /dev: /dev/zero")
 
 
 @case("D1 D2 R20 R21 bytes and files have a quota: ENOSPC for the payload, a limit with its name for you")

@@ -22,13 +22,15 @@ ERRNOS = ["EIO", "ENOSYS", "EPERM", "ENOENT", "EAGAIN"] if LONG else ["EIO"]
 SILENT_S = 1 * SLOWNESS
 AFTER_THE_LOG = 260  # calls after its descriptor is closed: capabilities are the most of them
 # What stands between the payload and the host: if all such calls do nothing, none of them is believed.
-GUARDS = ["mount", "umount2", "mount_setattr", "unshare", "capset", "prctl", "mkdirat", "openat2",
-          "fstatfs", "statx", "newfstatat", "openat", "prlimit64", "close_range", "setsid", "seccomp"]
+GUARDS = ["mount", "open_tree", "move_mount", "mount_setattr", "unshare", "capset", "prctl", "mkdirat",
+          "openat2", "fstatfs", "statx", "newfstatat", "openat", "prlimit64", "close_range", "setsid", "seccomp"]
 CLOSED = """
 exec 3>&2
-for place in "$1/closed/x" "$1/covered/x" /run/x /run/berm/x /dev/x /home/x /usr/x /proc/sys/kernel/x; do
+for place in "$1/closed/x" "$1/covered/x" /run/x /run/berm/x /run/berm/private/x /dev/x /home/x /usr/x \
+             /proc/sys/kernel/x; do
     if true >"$place"; then echo "open: $place" >&3; fi
 done 2>/dev/null
+if [ -e "$1/../beside" ]; then echo "open: ${1%/*}" >&3; fi
 while read -r name value; do
     case $name in
         CapInh:|CapPrm:|CapEff:|CapBnd:|CapAmb:) [ "$value" = 0000000000000000 ] || echo "has $name" >&3 ;;
@@ -78,6 +80,7 @@ def drive(t, fault=None, log=None):
 def folders(t):
     for name in ("closed", "covered", "pinned"):
         (t.dir / "root" / name).mkdir(parents=True)
+    (t.dir / "beside").touch()
 
 
 def judge(t, fault, words, output):

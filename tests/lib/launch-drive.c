@@ -8,7 +8,7 @@
  *                           identity that PATH has now
  *     --cwd DIR             (/)
  *     --bytes N, --inodes N of the private file system (1 MiB, 64)
- *     --home PATH           --private PATH (/run/berm)
+ *     --home PATH           --private PATH (/run/berm/private)
  *     --context PATH        the socket that comes is listened on
  *     --environment N=V     of the payload; without one it has none
  *     --files N             RLIMIT_NOFILE
@@ -375,7 +375,7 @@ int main(int argc, char **argv)
                                        "--tmpfs",
                                        "/run",
                                        "--dir",
-                                       "/run/berm",
+                                       "/run/berm/private",
                                        "--tmpfs",
                                        "/home",
                                        "--tmpfs",
@@ -383,7 +383,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < countof(base); i++) {
         add_tool(base[i], NULL, NULL);
     }
-    struct options options = {.cwd = "/", .private_path = "/run/berm", .cut = -1, .poke_at = -1};
+    struct options options = {
+        .cwd = "/", .private_path = "/run/berm/private", .cut = -1, .poke_at = -1};
     uint32_t variables = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     int at = 1;

@@ -87,28 +87,31 @@ static int mounts(void)
     int outside = hold("a");
     HOLDS(outside >= 0 && os_mount_memory(outside, "size=65536,nr_inodes=3,mode=0700") == 0);
     int inside = hold("a");
-    uint64_t before = 0;
-    uint64_t after = 0;
-    HOLDS(os_mount_id(outside, &before) == 0 && os_mount_id(inside, &after) == 0);
-    HOLDS(before != after);
+    struct os_place before;
+    struct os_place after;
+    HOLDS(os_place_of(outside, &before) == 0 && os_place_of(inside, &after) == 0);
+    HOLDS(before.mount_id != after.mount_id && before.inode != after.inode);
+    HOLDS(S_ISDIR(after.mode) && memcmp(before.device, after.device, sizeof before.device) != 0);
     HOLDS(os_mkdirat(inside, "one", 0700) == 0);
     HOLDS(os_mkdirat(inside, "two", 0700) == 0);
     HOLDS(os_mkdirat(inside, "three", 0700) == -ENOSPC); /* the root is one of the three */
 
     int place = hold("b");
-    HOLDS(os_mount_bind(inside, place) == 0);
+    int copy = os_mount_copy(inside);
+    struct os_place copied;
+    struct os_place found;
+    HOLDS(copy >= 0 && os_place_of(copy, &copied) == 0 && copied.mount_id != after.mount_id);
+    HOLDS(os_mount_attach(place, place) < 0); /* it is no copy */
+    HOLDS(os_mount_attach(copy, place) == 0);
     int bound = hold("b");
+    HOLDS(os_place_of(bound, &found) == 0 && found.mount_id == copied.mount_id);
+    HOLDS(found.inode == after.inode);
     struct statfs facts;
     HOLDS(os_mount_read_only(bound) == 0 && os_fstatfs(bound, &facts) == 0);
     HOLDS(facts.f_flags & ST_RDONLY && facts.f_flags & ST_NOSUID && facts.f_flags & ST_NODEV);
     HOLDS(os_unlinkat(bound, "one", AT_REMOVEDIR) == -EROFS);
     HOLDS(os_unlinkat(inside, "one", AT_REMOVEDIR) == 0); /* the other mount is as it was */
     HOLDS(os_mount_read_only(hold("b/two")) == -EINVAL);  /* not the root of a mount */
-
-    HOLDS(os_mount_detach(inside) == 0);
-    int again = hold("a");
-    uint64_t now = 0;
-    HOLDS(os_mount_id(again, &now) == 0 && now == before);
     return 0;
 }
 
@@ -131,6 +134,10 @@ static int all_mounts(void)
     HOLDS(result == 0);
     HOLDS(os_mkdirat(upper, "x", 0700) == -EROFS);
     HOLDS(os_mkdirat(hold("a/deep"), "x", 0700) == -EROFS);
+    int copy = os_mount_copy(upper);
+    HOLDS(copy >= 0 && os_mount_attach(copy, hold("b")) == 0);
+    HOLDS(os_mkdirat(hold("b"), "x", 0700) == -EROFS); /* and in its copy */
+    HOLDS(os_mkdirat(hold("b/deep"), "x", 0700) == -EROFS);
     return 0;
 }
 
