@@ -48,11 +48,13 @@ int request_from_options(const struct options *options, struct run_request *requ
         return err_wrap(err, "--require");
     }
     set_number(options, OPTION_MEMORY, &request->memory_bytes);
+    set_number(options, OPTION_MEMORY_HIGH, &request->memory_high_bytes);
     set_number(options, OPTION_TASKS, &request->tasks);
     set_number(options, OPTION_TIMEOUT, &request->timeout_ms);
     set_number(options, OPTION_OUTPUT_MAX, &request->output_bytes);
     set_number(options, OPTION_GRACE, &request->grace_ms);
     set_number(options, OPTION_SAMPLE, &request->sample_ms);
+    set_number(options, OPTION_HIGH_SAMPLES, &request->high_samples);
     set_number(options, OPTION_TEMPORARY, &request->temporary_bytes);
     set_number(options, OPTION_TEMPORARY_FILES, &request->temporary_files);
     set_text(options, OPTION_CGROUP_PARENT, &request->cgroup_parent);

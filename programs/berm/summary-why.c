@@ -47,6 +47,16 @@ static void add_amount(const struct summary *summary, const json_t *limit, enum 
     }
 }
 
+/* How long it was above its mark. */
+static void add_samples(const struct summary *summary)
+{
+    int64_t count = lookup_number(summary_find_limit(summary, "high samples"), "value");
+    if (count > 0) {
+        buf_add_format(summary->out, ", at %lld look%s in a row", (long long)count,
+                       count == 1 ? "" : "s");
+    }
+}
+
 /* R42: the value that was hit and where it came from. */
 void summary_limit(const struct summary *summary)
 {
@@ -68,6 +78,9 @@ void summary_limit(const struct summary *summary)
     buf_add_string(summary->out, option ? " (from " : " (");
     summary_add_text(summary, source);
     buf_add_char(summary->out, ')');
+    if (row == supervise_limit(LIMIT_MEMORY_HIGH)) {
+        add_samples(summary);
+    }
     summary_end(summary);
 }
 

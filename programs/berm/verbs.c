@@ -47,6 +47,20 @@ static const struct option run_options[] = {
         .alias_scale = INT64_C(1) << 20,
     },
     {
+        .id = OPTION_MEMORY_HIGH,
+        .kind = KIND_SIZE,
+        .name = "--memory-high",
+        .value = "1G",
+        .group = "limits",
+        .help = "memory it may hold only for a moment; default: none",
+        .more = "Above it the kernel takes cached files back and slows the command down. What "
+                "stays above it without them for --high-samples looks in a row, each --sample-ms "
+                "after the last, ends the run.",
+        RANGE(memory_high_bytes),
+        .alias = "--memory-high-mib",
+        .alias_scale = INT64_C(1) << 20,
+    },
+    {
         .id = OPTION_TASKS,
         .kind = KIND_COUNT,
         .name = "--tasks",
@@ -98,6 +112,15 @@ static const struct option run_options[] = {
         .group = "limits",
         .help = "from one look at its processes to the next",
         RANGE(sample_ms),
+    },
+    {
+        .id = OPTION_HIGH_SAMPLES,
+        .kind = KIND_COUNT,
+        .name = "--high-samples",
+        .value = "N",
+        .group = "limits",
+        .help = "looks in a row above --memory-high; default: 4",
+        RANGE(high_samples),
     },
     {
         .id = OPTION_TEMPORARY,

@@ -135,6 +135,29 @@ int64_t scope_memory_bytes(const struct scope *scope)
     return number_in(scope, "memory.current");
 }
 
+int scope_memory_kept(const struct scope *scope, int64_t *ret_bytes)
+{
+    static const char *const cached[] = {"active_file", "inactive_file", "slab_reclaimable"};
+    char text[CGROUP_TEXT_SIZE];
+    int leaf = fd_num(&scope->leaf);
+    /* The sum before its parts: what is cached in between makes it less, and never more. */
+    ssize_t got = os_cgroup_read(leaf, "memory.current", text, sizeof text);
+    int64_t bytes = got < 0 ? -1 : cgroup_number(text);
+    got = got < 0 ? got : os_cgroup_read(leaf, "memory.stat", text, sizeof text);
+    if (got < 0 || bytes < 0) {
+        return got < 0 ? (int)got : -EIO;
+    }
+    for (size_t i = 0; i < countof(cached); i++) {
+        int64_t part = cgroup_value(text, cached[i]);
+        if (part < 0) {
+            return -EIO;
+        }
+        bytes -= part;
+    }
+    *ret_bytes = bytes > 0 ? bytes : 0;
+    return 0;
+}
+
 int64_t scope_pids_peak(const struct scope *scope)
 {
     return number_in(scope, "pids.peak");

@@ -192,7 +192,11 @@ int scope_events_read(struct scope *scope, struct scope_events *ret_events) must
 
 /* memory.current of the leaf, by one read; -1: unknown. */
 int64_t scope_memory_bytes(const struct scope *scope);
-/* Likewise pids.peak. */
+/* What of it the kernel cannot take back: neither cached files nor such slab. Cached files that are locked,
+ * and those of memory file systems, cannot be either. -errno. A kernel sums its statistics up lazily: it may be
+ * some pages more for each processor. */
+int scope_memory_kept(const struct scope *scope, int64_t *ret_bytes) must_check;
+/* As scope_memory_bytes(), pids.peak. */
 int64_t scope_pids_peak(const struct scope *scope);
 
 /* A descriptor that fires (EPOLLPRI) when tasks of the leaf waited for memory for so long within two

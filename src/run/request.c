@@ -76,10 +76,20 @@ static int check_sandbox(const struct run_request *request, struct err *err)
     return 0;
 }
 
+/* Likewise what counts looks above a mark that there is not. Declared work always has one. */
+static int check_high(const struct run_request *request, struct err *err)
+{
+    bool has_mark = request->memory_high_bytes > 0 || request->authority == AUTHORITY_DECLARED;
+    return request->high_samples > 0 && !has_mark
+               ? err_set(err, ERR_USAGE,
+                         "high_samples: has a meaning only with memory_high_bytes (--memory-high)")
+               : 0;
+}
+
 int run_request_check(const struct run_request *request, struct err *err)
 {
     if (check_argv(request, err) < 0 || check_scope(request->scope, err) < 0 ||
-        check_sandbox(request, err) < 0) {
+        check_sandbox(request, err) < 0 || check_high(request, err) < 0) {
         return -1;
     }
     for (size_t i = 0; i < countof(limits); i++) {

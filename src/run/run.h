@@ -50,11 +50,15 @@ enum run_exit_mode {
 #define RUN_LIMITS(X)                                                                              \
     X(LIMIT_MEMORY, memory_bytes, INT64_C(1) << 20, INT64_C(1) << 50,                              \
       "memory of the whole process tree")                                                          \
+    X(LIMIT_MEMORY_HIGH, memory_high_bytes, INT64_C(1) << 20, INT64_C(1) << 50,                    \
+      "memory that the tree may hold only for a moment")                                           \
     X(LIMIT_PIDS, tasks, 1, 4194304, "tasks (threads count) of the whole process tree")            \
     X(LIMIT_TIMEOUT, timeout_ms, 1, INT64_C(86400000) * 366, "wall time of the payload")           \
     X(LIMIT_OUTPUT, output_bytes, 1, INT64_C(1) << 50, "both output streams together")             \
     X(LIMIT_GRACE, grace_ms, 0, 600000, "between SIGTERM and SIGKILL")                             \
     X(LIMIT_SAMPLE, sample_ms, 10, 60000, "between two looks at the process tree")                 \
+    X(LIMIT_HIGH_SAMPLES, high_samples, 1, 1000,                                                   \
+      "looks in a row above memory_high_bytes that end the run")                                   \
     X(LIMIT_TEMPORARY, temporary_bytes, INT64_C(1) << 20, INT64_C(1) << 40,                        \
       "bytes in the private file system of a sandbox")                                             \
     X(LIMIT_TEMPORARY_FILES, temporary_files, 256, INT64_C(1) << 24,                               \

@@ -9,6 +9,7 @@
  *   observe.c     one look at the tree: samples, peaks, limits that are sampled
  *   launch.c      the words of the launcher, when there is a sandbox
  *   hold.c        the scope, when there is one
+ *   high.c        the high mark of memory
  *   context.c     what programs of the payload may ask
  *
  * Rule of endings: what was seen first wins and stays, with one exception. The output limit and the
@@ -29,6 +30,7 @@
 #include "stop-priv.h"
 #include "streams-priv.h"
 #include "supervise.h"
+#include "sustain-priv.h"
 #include "tree-priv.h"
 #include "watch-priv.h"
 
@@ -46,6 +48,7 @@ struct broker {
     struct pace pace;
     struct launch launch; /* with a sandbox */
     struct hold hold;     /* with a scope */
+    struct sustain high;  /* memory is above its high mark */
     struct context context;
     struct fd context_listener; /* made in the sandbox by the launcher */
 
@@ -106,6 +109,12 @@ void terminate_again(struct broker *broker); /* and whoever has come since, in e
 void observe_look(struct broker *broker); /* sample now, plan the next look */
 /* Only the private file system: its peaks, and when the payload failed its limits. */
 void observe_private(struct broker *broker, bool failed);
+
+/* high.c */
+void high_notice(struct broker *broker); /* the kernel says that memory may be above the mark */
+int64_t high_moment_ns(const struct broker *broker); /* of the next high_weigh(); INT64_MAX: none */
+void high_weigh(struct broker *broker);              /* nothing, before that moment */
+void high_look(struct broker *broker, int64_t rss_bytes); /* a look at the tree; without a leaf */
 
 /* loop.c */
 int loop_watch(struct broker *broker, struct err *err) must_check;

@@ -13,6 +13,7 @@ enum {
     REMOVE_MS = 10000,    /* for the scope to be gone, once its leaf is empty */
     KILL_AGAIN_MS = 10,   /* between two kills of a leaf that is not empty */
     BACKSTOP_MS = 120000, /* systemd ends a scope so long after everything else should have */
+    STALL_MS = 150,       /* of two seconds, that tasks wait for memory before the kernel says so */
 };
 
 static int64_t after_ms(const struct broker *broker, int64_t ms)
@@ -78,6 +79,7 @@ int hold_begin(struct broker *broker, struct err *err)
         .watchdog =
             request->watchdog ? watchdog_process(request->watchdog) : (struct proc_identity){0},
         .memory_max_bytes = limits->memory_bytes,
+        .memory_high_bytes = limits->memory_high_bytes,
         .pids_max =
             limits->tasks > 0 && request->sandbox ? limits->tasks + SANDBOX_TASKS : limits->tasks,
         .runtime_max_ns = backstop_ns(limits),
@@ -119,6 +121,20 @@ static int watch(struct broker *broker, struct err *err)
     return result < 0 ? err_sys(err, result, "cannot watch the leaf of the run") : 0;
 }
 
+/* A second notice beside the count of memory.events, for what waits and charges nothing meanwhile. Not
+ * every kernel has it, and the count alone is enough. */
+static void watch_pressure(struct broker *broker)
+{
+    struct hold *hold = &broker->hold;
+    if (broker->request->limits.memory_high_bytes <= 0) {
+        return;
+    }
+    int fd = scope_pressure_fd(hold->scope, STALL_MS);
+    if (fd >= 0 && os_epoll_add(fd_num(&broker->epoll), fd, EPOLLPRI, WATCH_PRESSURE) == 0) {
+        hold->pressure_fd = fd;
+    }
+}
+
 /* A file of a leaf that is gone is ready for ever. */
 static void stop_watching(struct broker *broker)
 {
@@ -130,6 +146,9 @@ static void stop_watching(struct broker *broker)
     scope_event_fds(broker->hold.scope, fds);
     for (int i = 0; i < SCOPE_EVENT_FDS; i++) {
         (void)!os_epoll_remove(fd_num(&broker->epoll), fds[i]);
+    }
+    if (broker->hold.pressure_fd > 0) {
+        (void)!os_epoll_remove(fd_num(&broker->epoll), broker->hold.pressure_fd);
     }
 }
 
@@ -156,6 +175,7 @@ int hold_finish(struct broker *broker, struct err *err)
         watch(broker, err) < 0) {
         return -1;
     }
+    watch_pressure(broker);
     hold->holds = true;
     broker->ending->scope.held = true;
     return 0;
@@ -193,6 +213,9 @@ void hold_look(struct broker *broker)
     hold->events = now;
     if (now.oom > before.oom) {
         decide_limit(broker, LIMIT_MEMORY, limits->memory_bytes, limits->memory_bytes);
+    }
+    if (now.memory_high > before.memory_high) {
+        high_notice(broker);
     }
     if (now.pids_max > before.pids_max && was_full(hold->scope)) {
         decide_limit(broker, LIMIT_PIDS, limits->tasks, limits->tasks);

@@ -33,6 +33,9 @@
 #define SUPERVISE_LIMITS(X)                                                                        \
     X(LIMIT_MEMORY, "memory", "memory", "memory_max_bytes", bytes, memory_bytes, MOST,             \
       gauge_memory, "--memory", NULL)                                                              \
+    X(LIMIT_MEMORY_HIGH, "sustained_high_memory", "memory high", "memory_high_bytes", bytes,       \
+      memory_high_bytes, MOST, NULL, "--memory-high",                                              \
+      "a higher mark: --memory-high SIZE, or more time above it: --high-samples N")                \
     X(LIMIT_PIDS, "pids", "tasks", "pids_max", count, tasks, MOST, gauge_tasks, "--tasks",         \
       "more tasks: --tasks N")                                                                     \
     X(LIMIT_TIMEOUT, "timeout", "timeout", "timeout_ms", ms, timeout_ns, MOST, NULL, "--timeout",  \
@@ -52,7 +55,9 @@
     X(LIMIT_GRACE, NULL, "grace", "graceful_stop_ms", ms, grace_ns, MOST, NULL, "--grace-ms",      \
       NULL)                                                                                        \
     X(LIMIT_SAMPLE, NULL, "sample", "sample_interval_ms", ms, sample_ns, MOST, NULL,               \
-      "--sample-ms", NULL)
+      "--sample-ms", NULL)                                                                         \
+    X(LIMIT_HIGH_SAMPLES, NULL, "high samples", "sustained_high_samples", count, high_samples,     \
+      MOST, NULL, "--high-samples", NULL)
 
 enum supervise_limit {
     LIMIT_NONE,
@@ -67,7 +72,8 @@ struct supervise_limits {
 #define X(enumerator, name, told, key, unit, member, ...) int64_t member;
     SUPERVISE_LIMITS(X)
 #undef X
-    /* memory: aggregate RSS of the tree; tasks: threads of the tree; output: both streams together;
+    /* memory: aggregate RSS of the tree; memory_high: what it may hold for high_samples samples in a
+     * row and no longer (sustain-priv.h); tasks: threads of the tree; output: both streams together;
      * reserve: MemAvailable of the host; grace: between SIGTERM and SIGKILL, 0 is to kill at once;
      * sample: at least 10 ms, shortened by itself as a limit comes near. */
     int64_t kill_budget_ns; /* how long killing may take before survivors are given up on */

@@ -62,6 +62,7 @@ static int64_t next_of_state(const struct broker *broker)
     case STOP_GATED:
     case STOP_RUNNING: {
         int64_t until = earlier(broker->payload_until_ns, broker->look_at_ns);
+        until = broker->state == STOP_RUNNING ? earlier(until, high_moment_ns(broker)) : until;
         return broker->failure_heard ? until : earlier(until, broker->setup_until_ns);
     }
     case STOP_TERMINATING:
@@ -210,7 +211,10 @@ static void dispatch(struct broker *broker, uint32_t ready)
     if (ready & (1U << WATCH_WATCHDOG)) {
         on_watchdog(broker);
     }
-    if (ready & (1U << WATCH_SCOPE)) {
+    if (ready & (1U << WATCH_PRESSURE)) {
+        high_notice(broker);
+    }
+    if (ready & (1U << WATCH_SCOPE | 1U << WATCH_PRESSURE)) { /* of a leaf that is gone, too */
         hold_look(broker);
     }
     if (reap) {
@@ -222,6 +226,9 @@ static void dispatch(struct broker *broker, uint32_t ready)
     bool looking = broker->state == STOP_RUNNING || broker->state == STOP_TERMINATING;
     if (looking && look_due) {
         observe_look(broker);
+    }
+    if (broker->state == STOP_RUNNING) {
+        high_weigh(broker);
     }
 }
 

@@ -184,6 +184,7 @@ void observe_look(struct broker *broker)
     peak_raise(&ending->peak_processes, look.sums.processes);
     if (calm) {
         check_limits(broker, &look);
+        high_look(broker, look.sums.rss_bytes);
     } else if (broker->state == STOP_TERMINATING) {
         check_grace(broker, &look);
     }

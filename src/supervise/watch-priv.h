@@ -12,6 +12,7 @@ enum watch {
     WATCH_CHANNEL,  /* a word of the launcher, or it is gone */
     WATCH_WATCHDOG, /* it is lost */
     WATCH_SCOPE,    /* an event of the leaf */
+    WATCH_PRESSURE, /* tasks of the leaf waited for memory */
     WATCH_CONTEXT,  /* a program of the payload asks about the run */
     WATCH_STREAM,   /* and the next: stdout, stderr */
     WATCH_STREAM_LAST,

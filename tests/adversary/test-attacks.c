@@ -370,6 +370,19 @@ static void m1_memory_is_seen(void **state)
     trial_done(&trial);
 }
 
+/* M1, TR-6: without a leaf what is held is what the looks see. */
+static void m1_memory_above_the_high_mark_is_seen_if_it_stays(void **state)
+{
+    struct trial trial = trial_of(attack, "memory", "64");
+    trial.request.limits.memory_high_bytes = 32 << 20;
+    trial.request.limits.high_samples = 2;
+    trial.request.limits.sample_ns = 20 * NS_PER_MS;
+    const struct supervise_ending *ending = attack_berm(&trial);
+    assert_int_equal(ending->limit, LIMIT_MEMORY_HIGH);
+    assert_true(ending->seen[LIMIT_MEMORY_HIGH] > 32 << 20);
+    trial_done(&trial);
+}
+
 static void memory_behind_an_ended_thread_is_seen(void **state)
 {
     struct trial trial = trial_of(attack, "hidden-memory", "64");
@@ -447,6 +460,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(t9_orphans_are_reaped_with_their_usage),
         cmocka_unit_test(t10_threads_count),
         cmocka_unit_test(m1_memory_is_seen),
+        cmocka_unit_test(m1_memory_above_the_high_mark_is_seen_if_it_stays),
         cmocka_unit_test(memory_behind_an_ended_thread_is_seen),
         cmocka_unit_test(a_grace_is_not_for_taking_more),
         cmocka_unit_test(o1_a_flood_stops_at_the_limit),

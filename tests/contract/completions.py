@@ -57,7 +57,7 @@ def record(t, *ids):
 def _(t):
     t.equal(bash(t, "ru"), {"run"})
     t.true({"run", "show", "gc", "--version"} <= bash(t, ""), "all commands")
-    t.equal(bash(t, "run", "--mem"), {"--memory", "--memory-mib"})
+    t.equal(bash(t, "run", "--mem"), {"--memory", "--memory-mib", "--memory-high", "--memory-high-mib"})
     t.equal(bash(t, "run", "--memory", "2G", "--qui"), {"--quiet"})
     t.equal(bash(t, "run", "--exit-mode", ""), {"plain", "outcome", "bisect"})
     t.equal(bash(t, "run", "--exit-mode", "=", "b"), {"bisect"})
@@ -123,7 +123,7 @@ def _(t):
 def _(t):
     needs(t, "fish")
     t.equal(fish(t, "berm ru"), {"run"})
-    t.equal(fish(t, "berm run --mem"), {"--memory", "--memory-mib"})
+    t.equal(fish(t, "berm run --mem"), {"--memory", "--memory-mib", "--memory-high", "--memory-high-mib"})
     t.equal(fish(t, "berm run --memory 2G --qui"), {"--quiet"})
     t.equal(fish(t, "berm run --exit-mode b"), {"bisect"})
     t.equal(fish(t, "berm run --stdin inh"), {"inherit"})

@@ -288,9 +288,7 @@ UNUSED_EXCEPTIONS = {
     "validate_document_run": "the same",
     "run_request_decode": "for a front end that is not the command line",
     "text_is_utf8": "what the fuzz targets ask of every text",
-} | {
-    f"scope_{name}": "what tests/lib/scope-drive.c alone calls so far" for name in """
-    obstacle_name pressure_fd""".split()
+    "scope_obstacle_name": "what tests/lib/scope-drive.c alone calls so far",
 } | {
     f"watchdog_{name}": "likewise tests/lib/watch-drive.c" for name in """
     directory_fd directory_name""".split()

@@ -8,6 +8,7 @@ static const char *const cases[] = {
     "not-executed",
     "killed",
     "limit-memory",
+    "limit-memory-high",
     "limit-timeout",
     "limit-host-reserve",
     "limit-output-io",

@@ -86,11 +86,38 @@ static void a_counter_that_is_not_there_is_unknown(void **state)
     done(&scope);
 }
 
+/* M4: cached files and such slab can be taken back; locked files, which stand on neither list, cannot. */
+static void what_can_be_taken_back_is_not_kept(void **state)
+{
+    struct place *place = *state;
+    struct scope scope = {.leaf = fd_adopt(dup(place->fd))};
+    int64_t bytes = -7;
+    assert_int_equal(scope_memory_kept(&scope, &bytes), -ENOENT);
+    put(place, "memory.current", "1000\n");
+    assert_int_equal(scope_memory_kept(&scope, &bytes), -ENOENT);
+    put(place, "memory.stat",
+        "anon 300\nfile 600\nshmem 100\ninactive_anon 400\nactive_file 50\ninactive_file 350\n"
+        "unevictable 100\nslab_reclaimable 20\nslab_unreclaimable 10\n");
+    assert_int_equal(scope_memory_kept(&scope, &bytes), 0);
+    assert_int_equal(bytes, 580);
+    put(place, "memory.current", "100\n"); /* the sum is older than its parts */
+    assert_int_equal(scope_memory_kept(&scope, &bytes), 0);
+    assert_int_equal(bytes, 0);
+    /* What cannot be understood is no figure. */
+    put(place, "memory.stat", "anon 300\nactive_file 50\nslab_reclaimable 20\n");
+    assert_int_equal(scope_memory_kept(&scope, &bytes), -EIO);
+    put(place, "memory.current", "\n");
+    assert_int_equal(scope_memory_kept(&scope, &bytes), -EIO);
+    assert_int_equal(bytes, 0);
+    done(&scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         place_test(events_are_compared_by_their_values),
         place_test(a_counter_that_is_not_there_is_unknown),
+        place_test(what_can_be_taken_back_is_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void tells_everything_and_runs_nothing(void **state)
     with_json json = run_explain(&request, &err);
     assert_non_null(json);
     assert_true(json_is_true(json_object_get(json, "would_run")));
-    assert_int_equal(json_array_size(json_object_get(json, "limits")), 8);
+    assert_int_equal(json_array_size(json_object_get(json, "limits")), 9);
     const json_t *held = json_object_get(json_object_get(json, "environment"), "held_back");
     assert_int_equal(json_array_size(held), 2);
     with_buf text = buf_new(1 << 20);

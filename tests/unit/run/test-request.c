@@ -68,6 +68,8 @@ static void every_fault_is_refused_by_name(void **state)
         {"\"tasks\":\"7\"", "tasks"},
         {"\"timeout_ms\":-5", "timeout_ms"},
         {"\"sample_ms\":9", "sample_ms"},
+        {"\"memory_high_bytes\":0", "memory_high_bytes"},
+        {"\"high_samples\":0", "high_samples"},
         {"\"grace_ms\":600001", "grace_ms"},
         {"\"require\":[\"magic\"]", "magic"},
         {"\"scope\":\"a b\"", "scope"},
@@ -102,6 +104,15 @@ static void a_request_of_the_library_is_checked_the_same(void **state)
     request.sample_ms = 1;
     assert_int_equal(run_request_check(&request, &err), -1);
     assert_non_null(strstr(err.msg, "sample_ms"));
+    request.sample_ms = 0;
+    request.high_samples = 3; /* of what? */
+    assert_int_equal(run_request_check(&request, &err), -1);
+    assert_non_null(strstr(err.msg, "high_samples"));
+    request.memory_high_bytes = 1 << 20;
+    assert_int_equal(run_request_check(&request, &err), 0);
+    request.memory_high_bytes = 0;
+    request.authority = AUTHORITY_DECLARED; /* it has a mark unasked */
+    assert_int_equal(run_request_check(&request, &err), 0);
 }
 
 int main(void)

@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+# run as: user root
+"""The high mark of memory: what stays above it ends a run, and what the kernel can take back does not."""
+
+import json
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "lib"))
+from cgroups import ROOT, tree  # noqa: E402
+from tap import berm_path, case, main  # noqa: E402
+
+MIB = 1 << 20
+
+
+def run(t, *words, **how):
+    done = t.run(berm_path(), "run", "--json=record.json", "--report", "r.json", *words, **how)
+    valid = t.berm("validate-report", "--file", "r.json")
+    t.equal(valid.status, 0, f"{done} {valid}")
+    t.equal([folder for folder in tree()[1] if "/berm-" in folder], [], "cgroups of runs")
+    record = json.loads((t.dir / "record.json").read_text())
+    return done, record, record["report"]["termination"]
+
+
+def seen(record, name):
+    (limit,) = [one for one in record["limits"] if one["name"] == name]
+    return limit["seen"]
+
+
+HOLD = "x = bytearray({} << 20); import time; time.sleep(1000)"
+
+
+@case("TR-6 M1 memory that stays above the high mark ends the run, below the limit", deadline_s=120)
+def _(t):
+    done, record, termination = run(t, "--memory-mib", "256", "--memory-high-mib", "32", "--sample-ms", "50",
+                                    "--high-samples", "3", "--", "/usr/bin/python3", "-c", HOLD.format(64))
+    report = record["report"]
+    t.equal((done.status, report["outcome"], termination["limit"]),
+            (120, "safety_limit_exceeded", "sustained_high_memory"), str(done))
+    t.true(32 * MIB <= seen(record, "memory high") < 256 * MIB, record["limits"])
+    events = termination["cgroup_events"]
+    t.true(events["memory_high"] > 0 and events["memory_oom"] == 0, events)
+    t.equal((report["limits"]["memory_high_bytes"], report["limits"]["sustained_high_samples"]), (32 * MIB, 3))
+    t.contains(done.err.decode(), "limit 32.0 MiB (from --memory-high), at 3 looks in a row")
+
+
+@case("TR-6 M3 shared memory, which no kernel takes back without swap, is held as well", deadline_s=120)
+def _(t):
+    hold = ("import os, time; f = os.memfd_create('x'); b = bytes(1 << 20)\n"
+            "for _ in range(64): os.write(f, b)\ntime.sleep(1000)")
+    _, record, termination = run(t, "--memory-mib", "256", "--memory-high-mib", "32", "--sample-ms", "50",
+                                 "--high-samples", "3", "--", "/usr/bin/python3", "-c", hold)
+    t.equal(termination["limit"], "sustained_high_memory")
+    t.true(seen(record, "memory high") >= 32 * MIB, record["limits"])
+
+
+# With one sample of 10 ms a single wrong look would end it.
+@case("M4 page cache alone never ends a run, however often the kernel meets the mark", deadline_s=120)
+def _(t):
+    place = "/var/tmp/berm-cache-%d" % ROOT
+    cache = (f"trap 'rm -f {place}' EXIT; dd if=/dev/zero of={place} bs=1M count=120 status=none && "
+             f"cat {place} {place} >/dev/null")
+    done, record, termination = run(t, "--memory-mib", "64", "--memory-high-mib", "24", "--sample-ms", "10",
+                                    "--high-samples", "1", "--", "/bin/sh", "-c", cache)
+    t.equal((done.status, termination["limit"]), (0, None), str(done))
+    t.true(termination["cgroup_events"]["memory_high"] > 0, termination)
+    t.true(record["cgroup"]["memory_peak_bytes"] > 23 * MIB, record["cgroup"])
+    # It was looked at, and found to hold less.
+    t.true(0 < seen(record, "memory high") < 24 * MIB, record["limits"])
+
+
+@case("M4 memory below the mark with page cache far beyond it is no reason to end a run", deadline_s=120)
+def _(t):
+    place = "/var/tmp/berm-both-%d" % ROOT
+    both = (f"import os\nx = bytearray(16 << 20)\nf = open('{place}', 'w+b'); os.unlink('{place}')\n"
+            "b = bytes(1 << 20)\nfor _ in range(96): f.write(b)\n"
+            "f.seek(0)\nwhile f.read(1 << 20): pass")
+    done, record, termination = run(t, "--memory-mib", "96", "--memory-high-mib", "48", "--sample-ms", "10",
+                                    "--high-samples", "1", "--", "/usr/bin/python3", "-c", both)
+    t.equal((done.status, termination["limit"]), (0, None), str(done))
+    t.true(termination["cgroup_events"]["memory_high"] > 0, termination)
+
+
+main()
