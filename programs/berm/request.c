@@ -79,6 +79,7 @@ int request_from_options(const struct options *options, struct run_request *requ
     }
     request->env_all = options_given(options, OPTION_ENV_ALL);
     request->keep_output = options_given(options, OPTION_KEEP_OUTPUT);
+    request->measure_io = options_given(options, OPTION_MEASURE_IO);
     if (options_given(options, OPTION_EXIT_MODE)) { /* the words stand in the enum's order */
         request->exit_mode = (enum run_exit_mode)options->values[OPTION_EXIT_MODE].number;
     }

@@ -287,6 +287,16 @@ static const struct option run_options[] = {
         .help = "keep both streams beside the record",
     },
     {
+        .id = OPTION_MEASURE_IO,
+        .kind = KIND_FLAG,
+        .name = "--measure-io",
+        .group = "results",
+        .help = "count what it reads and writes on disk, where its scope can",
+        .more = "The kernel counts it for a control group with the io controller, which systemd "
+                "hands down to root; for another user it must be delegated. It makes the start "
+                "slower. Where it cannot be had the run says so.",
+    },
+    {
         .id = OPTION_LABEL,
         .kind = KIND_TEXT,
         .name = "--label",

@@ -163,19 +163,27 @@ int64_t scope_pids_peak(const struct scope *scope)
     return number_in(scope, "pids.peak");
 }
 
+/* The sum over all lines of a file: where there is no line yet, nothing was counted. */
+static bool is_sum(const char *key)
+{
+    return key && key[strlen(key) - 1] == '=' && !strchr(key, ' ');
+}
+
 void scope_counters_read(const struct scope *scope, struct scope_counters *ret_counters)
 {
     char text[CGROUP_TEXT_SIZE] = "";
     const char *in_text = NULL;
+    ssize_t got = -1;
     for (size_t i = 0; i < countof(counters); i++) {
         if (!in_text || strcmp(in_text, counters[i].file) != 0) {
             in_text = counters[i].file;
-            ssize_t got = os_cgroup_read(fd_num(&scope->leaf), in_text, text, sizeof text);
+            got = os_cgroup_read(fd_num(&scope->leaf), in_text, text, sizeof text);
             if (got < 0) {
                 text[0] = '\0';
             }
         }
         int64_t value = value_of(text, counters[i].key);
+        value = value < 0 && got >= 0 && is_sum(counters[i].key) ? 0 : value;
         memcpy((char *)ret_counters + counters[i].offset, &value, sizeof value);
     }
     os_boundary(BOUNDARY_COUNTERS_READ);

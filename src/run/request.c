@@ -126,6 +126,7 @@ struct run_request_holder {
     char *label;
     char *scope;
     bool keep_output;
+    bool measure_io;
     struct strvec require;
     char *cgroup_parent;
     bool sandbox;
@@ -164,6 +165,8 @@ static const struct record_field request_fields[] = {
           .minimum = 1, .maximum = 128, .doc = "what the run belongs to, for the record"),
     FIELD(struct run_request_holder, keep_output, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "keep the output beside the record"),
+    FIELD(struct run_request_holder, measure_io, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
+          .doc = "count what is read and written, where its cgroup can"),
     FIELD(struct run_request_holder, require, FIELD_STRINGS, SENSITIVITY_PUBLIC, OPTIONAL,
           .maximum = 16, .doc = "guarantees that must be enforced"),
     FIELD(struct run_request_holder, sandbox, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
@@ -228,6 +231,7 @@ int run_request_decode(const json_t *json, enum run_authority authority,
     request.label = holder->label;
     request.scope = holder->scope;
     request.keep_output = holder->keep_output;
+    request.measure_io = holder->measure_io;
     request.cgroup_parent = holder->cgroup_parent;
     request.sandbox = holder->sandbox;
     request.writable = holder->writable.count ? strvec_argv(&holder->writable) : NULL;

@@ -268,6 +268,25 @@ static int on_scope(void *context, const struct scope *scope, const struct watch
     return 0;
 }
 
+/* A wish that was not met is told. */
+static void note_measures(struct run *run)
+{
+    const struct supervise_scope *scope = &run->ending->scope;
+    if (!run->request->measure_io || (scope->held && scope->counters.io_read_bytes >= 0)) {
+        return;
+    }
+    if (!scope->held) {
+        strvec_push(&run->preparation.notes,
+                    "what was read and written is not known: only a scope could count it");
+    } else {
+        strvec_push_format(
+            &run->preparation.notes,
+            "what was read and written is not known: the io controller is not handed "
+            "down to '%s'",
+            scope->path);
+    }
+}
+
 static void supervise(struct run *run)
 {
     const struct run_request *request = run->request;
@@ -289,6 +308,7 @@ static void supervise(struct run *run)
         .environment = environment_envp(&preparation->environment),
         .offer = &run->offer,
         .scope_name = run->scope_name,
+        .with_io = request->measure_io,
         .on_scope = on_scope,
         .on_scope_context = run,
         .watchdog = run->watch.watchdog,
@@ -325,6 +345,7 @@ static void supervise(struct run *run)
     if (run->offer.adapter != SCOPE_NONE) {
         conclude_scope(run);
     }
+    note_measures(run);
 }
 
 static void begin(struct run *run)

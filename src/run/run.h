@@ -81,6 +81,7 @@ struct run_request {
     /* What the run belongs to, for the record: [A-Za-z0-9._:-]{1,128}; NULL: nothing. */
     const char *scope;
     bool keep_output;
+    bool measure_io;           /* a wish: what was read and written, by its cgroup */
     uint32_t require;          /* guarantees that must be enforced, by bit; asks for a sandbox */
     const char *cgroup_parent; /* a folder of cgroup v2 that its scope is made in; NULL: found */
     bool sandbox;

@@ -82,6 +82,7 @@ int hold_begin(struct broker *broker, struct err *err)
         .memory_high_bytes = limits->memory_high_bytes,
         .pids_max =
             limits->tasks > 0 && request->sandbox ? limits->tasks + SANDBOX_TASKS : limits->tasks,
+        .with_io = request->with_io,
         .runtime_max_ns = backstop_ns(limits),
         .deadline_ns = broker->setup_until_ns < until_ns ? broker->setup_until_ns : until_ns,
     };

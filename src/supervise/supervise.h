@@ -95,6 +95,8 @@ struct supervise_request {
     /* What a scope can be made of, and its name (scope.h); NULL, or SCOPE_NONE: there is none. */
     const struct scope_offer *offer;
     const char *scope_name;
+    bool
+        with_io; /* a wish: the scope counts what is read and written, which takes it longer to be made */
     /* The scope stands, and the gate is to be moved into its leaf: whoever shall outlive berm is told of it
      * now. May be NULL. */
     int (*on_scope)(void *context, const struct scope *scope, const struct watchdog_leaf *leaf,

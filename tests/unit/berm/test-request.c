@@ -33,8 +33,8 @@ static void carries_every_option(void **state)
         make(ARGUMENTS("run", "--memory=2G", "--pids=64", "--timeout=30s", "--output-max=32M",
                        "--grace-ms=0", "--sample-ms=10", "--memory-high=1G", "--high-samples=9",
                        "--require=memory,pids", "--stdin=in.txt", "--cwd=/tmp", "--env=A=1",
-                       "--env=B", "--env-all", "--report=r.json", "--keep-output", "--label=x",
-                       "--exit-mode=bisect", "--", "true"),
+                       "--env=B", "--env-all", "--report=r.json", "--keep-output", "--measure-io",
+                       "--label=x", "--exit-mode=bisect", "--", "true"),
              &options, &request, NULL),
         0);
     assert_int_equal(request.memory_bytes, INT64_C(2) << 30);
@@ -52,7 +52,7 @@ static void carries_every_option(void **state)
     assert_string_equal(request.cwd, "/tmp");
     assert_int_equal(request.overrides.count, 2);
     assert_string_equal(request.overrides.strings[0], "A=1");
-    assert_true(request.env_all && request.keep_output);
+    assert_true(request.env_all && request.keep_output && request.measure_io);
     assert_string_equal(request.report, "r.json");
     assert_string_equal(request.label, "x");
     assert_int_equal(request.exit_mode, EXIT_MODE_BISECT);

@@ -83,6 +83,10 @@ static void a_counter_that_is_not_there_is_unknown(void **state)
     assert_int_equal(counters.memory_some_us, 11);
     assert_int_equal(counters.memory_full_us, 12);
     assert_int_equal(counters.io_full_us, -1);
+    put(place, "io.stat", ""); /* it is counted, and nothing was read or written */
+    scope_counters_read(&scope, &counters);
+    assert_int_equal(counters.io_read_bytes, 0);
+    assert_int_equal(counters.io_writes, 0);
     done(&scope);
 }
 

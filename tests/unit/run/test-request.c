@@ -18,7 +18,7 @@ static void a_whole_request_is_decoded(void **state)
               "\"roots\":[\"/srv\"],\"environment\":[\"CC=clang\"],\"memory_bytes\":1073741824,"
               "\"tasks\":7,\"timeout_ms\":5000,\"output_bytes\":99,\"grace_ms\":0,\"sample_ms\":50,"
               "\"standard_input\":\"/dev/null\",\"label\":\"x\",\"scope\":\"a.b:c-1\","
-              "\"keep_output\":true,\"require\":[\"memory\",\"network\"]}");
+              "\"keep_output\":true,\"measure_io\":true,\"require\":[\"memory\",\"network\"]}");
     struct run_request request;
     struct run_request_holder *holder = NULL;
     struct err err = {0};
@@ -35,7 +35,7 @@ static void a_whole_request_is_decoded(void **state)
     assert_int_equal(request.grace_ms, 0);
     assert_int_equal(request.stdin_mode, RUN_STDIN_FILE);
     assert_int_equal(request.require, 1u << GUARANTEE_MEMORY | 1u << GUARANTEE_NETWORK);
-    assert_true(request.keep_output);
+    assert_true(request.keep_output && request.measure_io);
     run_request_release(holder);
 }
 

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # run as: user root
-"""The high mark of memory: what stays above it ends a run, and what the kernel can take back does not."""
+"""The high mark of memory: what stays above it ends a run, and what the kernel can take back does not. And what is
+measured of a leaf.
+"""
 
 import json
 import sys
@@ -80,6 +82,42 @@ def _(t):
                                     "--high-samples", "1", "--", "/usr/bin/python3", "-c", both)
     t.equal((done.status, termination["limit"]), (0, None), str(done))
     t.true(termination["cgroup_events"]["memory_high"] > 0, termination)
+
+
+# -- what is measured
+
+UNKNOWN = {"memory_swap_bytes"}  # the guest has no swap
+
+
+@case("RP-1 every figure that this kernel has is in the record, read when nobody was left", deadline_s=120)
+def _(t):
+    work = ("import os\nx = bytearray(20 << 20)\ndel x\n"
+            "for _ in range(3):\n  if os.fork() == 0: os._exit(0)\n  os.wait()")
+    _, record, _ = run(t, "--memory-mib", "128", "--", "/usr/bin/python3", "-c", work)
+    cgroup = record["cgroup"]
+    known = {name for name, value in cgroup.items() if value is not None}
+    io = {"io_read_bytes", "io_written_bytes", "io_reads", "io_writes"}
+    t.equal(set(cgroup) - known - UNKNOWN, io, cgroup)
+    t.true(cgroup["memory_peak_bytes"] > 20 * MIB > cgroup["memory_current_bytes"], cgroup)
+    t.equal((cgroup["pids_current"], cgroup["memory_anon_bytes"]), (0, 0), cgroup)
+    t.equal(cgroup["pids_peak"], 2)
+    t.true(cgroup["cpu_us"] >= cgroup["cpu_user_us"] > 0 and cgroup["cpu_some_us"] >= 0, cgroup)
+
+
+@case("RP-1 what was read and written is counted when it is asked for, or the run says why not", deadline_s=120)
+def _(t):
+    place = "/var/tmp/berm-io-%d" % ROOT
+    write = f"dd if=/dev/zero of={place} bs=1M count=8 conv=fsync status=none; rm {place}"
+    done, record, _ = run(t, "--measure-io", "--", "/bin/sh", "-c", write)
+    t.equal(done.status, 0, str(done))
+    cgroup, told = record["cgroup"], [note for note in record["notes"] if "read and written" in note]
+    if ROOT:
+        t.true(cgroup["io_written_bytes"] >= 8 * MIB and cgroup["io_writes"] > 0 and not told, (cgroup, told))
+        _, record, _ = run(t, "--measure-io", "--", "/bin/true")
+        t.equal(record["cgroup"]["io_written_bytes"], 0, "nothing is a figure as well")
+    else:
+        t.equal((cgroup["io_written_bytes"], len(told)), (None, 1), "Debian hands io to no user")
+        t.contains(told[0], cgroup["path"])
 
 
 main()
