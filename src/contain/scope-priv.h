@@ -8,7 +8,7 @@
  *   scope-delegated.c  a folder of our own            } anchor and the gate into the scope's folder
  *   scope-leaf.c       the leaves and their limits: the same for both
  *   scope-read.c       events and counters
- *   scope-bus.c        the connection to systemd
+ *   scope-bus.c        the connection to systemd, and scope-unit.c what it is asked (scope-sd-priv.h)
  */
 #pragma once
 

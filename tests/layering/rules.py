@@ -45,7 +45,7 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     "tests/unit/report/test-validate.c": ("report/report-v1", "report/rules", "report/run-v1"),
     # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
     "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-delegated",
-                                        "contain/scope-systemd"),
+                                        "contain/scope-systemd", "contain/scope-unit"),
     # the broker's side of a scope: with real ones in tests/host/t/61-managed.py
     "tests/unit/supervise/test-supervise.c": ("supervise/hold",),
     # a stage of a run, which only a run has the facts for

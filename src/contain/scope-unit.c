@@ -1,0 +1,235 @@
+/* What systemd is asked about units, and what it answers. */
+#include "scope-sd-priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char unknown_property[] = "org.freedesktop.DBus.Error.UnknownProperty";
+/* systemd's word for a property of a transient unit that it does not know. */
+static const char read_only_property[] = "org.freedesktop.DBus.Error.PropertyReadOnly";
+static const char no_such_unit[] = "org.freedesktop.systemd1.NoSuchUnit";
+static const char unit_exists[] = "org.freedesktop.systemd1.UnitExists";
+
+int bus_on_job_removed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error)
+{
+    struct bus *bus = userdata;
+    uint32_t id = 0;
+    const char *job = NULL;
+    const char *name = NULL;
+    const char *result = NULL;
+    if (sd.sd_bus_message_read(message, "uoss", &id, &job, &name, &result) < 0) {
+        return 0;
+    }
+    for (int i = 0; i < bus->unit_count; i++) {
+        struct bus_unit *unit = bus->units[i];
+        if (strcmp(unit->name, name) == 0) {
+            unit->job_ended = true;
+            bus_copy(unit->job_result, sizeof unit->job_result, result);
+        }
+    }
+    return 0;
+}
+
+static int on_started(sd_bus_message *message, void *userdata, sd_bus_error *ret_error)
+{
+    struct bus_unit *unit = userdata;
+    const sd_bus_error *error = sd.sd_bus_message_get_error(message);
+    unit->answered = true;
+    if (error) {
+        bus_copy(unit->error_name, sizeof unit->error_name, error->name);
+        bus_copy(unit->error_text, sizeof unit->error_text, error->message);
+    }
+    return 0;
+}
+
+/* systemd's word for "no limit" is the largest number, which is also ours. */
+static int add_limits(sd_bus_message *message, const struct bus_unit *unit)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } limits[] = {
+        {"MemoryMax", unit->memory_max_bytes},
+        {"MemorySwapMax", 0},
+        {"TasksMax", unit->tasks_max},
+    };
+    int result = 0;
+    for (size_t i = 0; i < countof(limits) && result >= 0; i++) {
+        result = sd.sd_bus_message_append(message, "(sv)", limits[i].name, "t", limits[i].value);
+    }
+    if (result >= 0 && unit->runtime_max_us != UINT64_MAX && unit->without < 2) {
+        result =
+            sd.sd_bus_message_append(message, "(sv)", "RuntimeMaxUSec", "t", unit->runtime_max_us);
+    }
+    /* Its default without delegation is to stop the scope after an OOM kill, and a killed group
+     * would take the anchor with it. */
+    return result < 0 || unit->without > 0
+               ? result
+               : sd.sd_bus_message_append(message, "(sv)", "OOMPolicy", "s", "continue");
+}
+
+static int add_pids(sd_bus_message *message, const struct bus_unit *unit)
+{
+    int result = sd.sd_bus_message_open_container(message, 'r', "sv");
+    result = result < 0 ? result : sd.sd_bus_message_append(message, "s", "PIDs");
+    result = result < 0 ? result : sd.sd_bus_message_open_container(message, 'v', "au");
+    result = result < 0 ? result : sd.sd_bus_message_open_container(message, 'a', "u");
+    for (int i = 0; i < unit->pid_count && result >= 0; i++) {
+        result = sd.sd_bus_message_append(message, "u", (uint32_t)unit->pids[i]);
+    }
+    for (int i = 0; i < 3 && result >= 0; i++) {
+        result = sd.sd_bus_message_close_container(message);
+    }
+    return result;
+}
+
+/* All five controllers, which Delegate=yes means, cost several times the start. */
+static int add_delegation(sd_bus_message *message, const struct bus_unit *unit)
+{
+    return unit->delegate_io ? sd.sd_bus_message_append(message, "(sv)", "DelegateControllers",
+                                                        "as", 3, "memory", "pids", "io")
+                             : sd.sd_bus_message_append(message, "(sv)", "DelegateControllers",
+                                                        "as", 2, "memory", "pids");
+}
+
+static int add_properties(sd_bus_message *message, const struct bus_unit *unit)
+{
+    int result = sd.sd_bus_message_open_container(message, 'a', "(sv)");
+    result = result < 0 ? result
+                        : sd.sd_bus_message_append(message, "(sv)(sv)", "Description", "s",
+                                                   unit->description, "CollectMode", "s",
+                                                   "inactive-or-failed");
+    /* All helpers ignore SIGTERM: this is how long a logout waits for them. */
+    result = result < 0 ? result
+                        : sd.sd_bus_message_append(message, "(sv)", "TimeoutStopUSec", "t",
+                                                   UINT64_C(5000000));
+    result = result < 0 ? result : add_pids(message, unit);
+    result = result < 0 || !unit->delegate ? result : add_delegation(message, unit);
+    result = result < 0 || !unit->limits ? result : add_limits(message, unit);
+    return result < 0 ? result : sd.sd_bus_message_close_container(message);
+}
+
+static int ask_for(struct bus *bus, struct bus_unit *unit)
+{
+    with_message message = NULL;
+    int result =
+        sd.sd_bus_message_new_method_call(bus->connection, &message, SYSTEMD_SERVICE, SYSTEMD_PATH,
+                                          SYSTEMD_INTERFACE, "StartTransientUnit");
+    result = result < 0 ? result : sd.sd_bus_message_append(message, "ss", unit->name, "fail");
+    result = result < 0 ? result : add_properties(message, unit);
+    /* No auxiliary units. */
+    result = result < 0 ? result : sd.sd_bus_message_append(message, "a(sa(sv))", 0);
+    return result < 0
+               ? result
+               : sd.sd_bus_call_async(bus->connection, NULL, message, on_started, unit, UINT64_MAX);
+}
+
+int bus_start_unit(struct bus *bus, struct bus_unit *unit, struct err *err)
+{
+    BUG_IF(bus->unit_count == BUS_UNITS_MAX);
+    bus->units[bus->unit_count++] = unit;
+    int result = ask_for(bus, unit);
+    return result < 0 ? err_sys(err, result, "cannot ask systemd for %s", unit->name) : 0;
+}
+
+static int judge(const struct bus_unit *unit, struct err *err)
+{
+    if (unit->error_name[0]) {
+        bool taken = strcmp(unit->error_name, unit_exists) == 0;
+        return err_set(err, taken ? ERR_CONFLICT : ERR_UNAVAILABLE,
+                       "systemd refused to make %s: %s (%s)", unit->name, unit->error_text,
+                       unit->error_name);
+    }
+    if (strcmp(unit->job_result, "done") != 0) {
+        return err_set(err, ERR_UNAVAILABLE, "systemd could not make %s: its job ended as '%s'",
+                       unit->name, unit->job_result);
+    }
+    return 0;
+}
+
+int bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns, struct err *err)
+{
+    while (!unit->answered || (!unit->error_name[0] && !unit->job_ended)) {
+        if (bus_turn(bus, deadline_ns, err) < 0) {
+            return err_wrap(err, "%s", unit->name);
+        }
+        bool unknown = unit->answered && strcmp(unit->error_name, read_only_property) == 0;
+        if (unknown && unit->without < 2) {
+            unit->without++;
+            unit->answered = false;
+            unit->error_name[0] = '\0';
+            int result = ask_for(bus, unit);
+            if (result < 0) {
+                return err_sys(err, result, "cannot ask systemd for %s", unit->name);
+            }
+        }
+    }
+    return judge(unit, err);
+}
+
+/* --- questions ---------------------------------------------------------------------------------- */
+
+static int get_string(struct bus *bus, const char *path, const char *interface,
+                      const char *property, char *text, size_t size, int64_t deadline_ns,
+                      struct err *err)
+{
+    with_message message = NULL;
+    int result = sd.sd_bus_message_new_method_call(bus->connection, &message, SYSTEMD_SERVICE, path,
+                                                   "org.freedesktop.DBus.Properties", "Get");
+    result = result < 0 ? result : sd.sd_bus_message_append(message, "ss", interface, property);
+    if (result < 0) {
+        return err_sys(err, result, "cannot ask systemd for %s", property);
+    }
+    if (bus_ask(bus, message, deadline_ns, err) < 0) {
+        return -1;
+    }
+    if (strcmp(bus->answer.error_name, unknown_property) == 0) {
+        return 0;
+    }
+    if (bus->answer.error_name[0]) {
+        return err_set(err, ERR_UNAVAILABLE, "systemd does not tell %s: %s (%s)", property,
+                       bus->answer.error_text, bus->answer.error_name);
+    }
+    bus_copy(text, size, bus->answer.text);
+    return 1;
+}
+
+int bus_manager_string(struct bus *bus, const char *property, char *text, size_t size,
+                       int64_t deadline_ns, struct err *err)
+{
+    return get_string(bus, SYSTEMD_PATH, SYSTEMD_INTERFACE, property, text, size, deadline_ns, err);
+}
+
+int bus_unit_string(struct bus *bus, const char *unit, const char *interface, const char *property,
+                    char *text, size_t size, int64_t deadline_ns, struct err *err)
+{
+    char *path = NULL;
+    int result = sd.sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &path);
+    if (result < 0) {
+        return err_sys(err, result, "cannot name %s", unit);
+    }
+    result = get_string(bus, path, interface, property, text, size, deadline_ns, err);
+    free(path);
+    return result;
+}
+
+int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct err *err)
+{
+    with_message message = NULL;
+    int result = sd.sd_bus_message_new_method_call(bus->connection, &message, SYSTEMD_SERVICE,
+                                                   SYSTEMD_PATH, SYSTEMD_INTERFACE, "GetUnit");
+    result = result < 0 ? result : sd.sd_bus_message_append(message, "s", unit);
+    if (result < 0) {
+        return err_sys(err, result, "cannot ask systemd for %s", unit);
+    }
+    if (bus_ask(bus, message, deadline_ns, err) < 0) {
+        return -1;
+    }
+    if (!bus->answer.error_name[0]) {
+        return 1;
+    }
+    return strcmp(bus->answer.error_name, no_such_unit) == 0
+               ? 0
+               : err_set(err, ERR_UNAVAILABLE, "systemd does not tell whether %s is there: %s (%s)",
+                         unit, bus->answer.error_text, bus->answer.error_name);
+}
