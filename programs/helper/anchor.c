@@ -13,12 +13,11 @@
 #include "helper.h"
 #include "process.h"
 
-/* After this time systemd has the number that it was told, or never will. */
-enum { JOIN_S = 5, LOOK_MS = 10 };
+enum { LOOK_MS = 10 };
 
 struct anchor {
-    char unit[ANCHOR_UNIT_SIZE]; /* "": not told yet */
-    int64_t told_ns;
+    char unit[ANCHOR_UNIT_SIZE];       /* "": none that will take it, or not told yet */
+    int64_t until_ns;                  /* then systemd has its number, or never will */
     struct fd folders[ANCHOR_FOLDERS]; /* the leaf, the scope; closed until it holds them */
 };
 
@@ -49,7 +48,7 @@ static bool has_joined(const struct anchor *anchor)
 no_return static void leave(const struct anchor *anchor)
 {
     while (anchor->unit[0] != '\0' && !has_joined(anchor) &&
-           os_clock_real.monotonic_ns() < anchor->told_ns + JOIN_S * NS_PER_S) {
+           os_clock_real.monotonic_ns() < anchor->until_ns) {
         wait_a_moment();
     }
     os_exit(0);
@@ -82,14 +81,14 @@ static void say(enum anchor_word word)
     (void)!os_send(ANCHOR_CHANNEL_FD, &byte, 1); /* who does not hear it gives up, which is heard */
 }
 
-static void take_unit(struct anchor *anchor, const char *name, size_t length)
+static void take_unit(struct anchor *anchor, const struct anchor_unit *unit, size_t length)
 {
-    if (length >= sizeof anchor->unit || ignore_endings() < 0) {
+    if (length != sizeof *unit || unit->name[sizeof unit->name - 1] != '\0' ||
+        ignore_endings() < 0) {
         return;
     }
-    memcpy(anchor->unit, name, length);
-    anchor->unit[length] = '\0';
-    anchor->told_ns = os_clock_real.monotonic_ns();
+    memcpy(anchor->unit, unit->name, sizeof anchor->unit);
+    anchor->until_ns = unit->until_ns;
     say(ANCHOR_READY);
 }
 
@@ -105,9 +104,9 @@ static void take_folders(struct anchor *anchor, struct fd folders[ANCHOR_FOLDERS
 /* False: there is nothing to obey now. */
 static bool obey(struct anchor *anchor)
 {
-    char packet[1 + ANCHOR_UNIT_SIZE];
+    struct anchor_unit packet;
     struct fd folders[ANCHOR_FOLDERS] = {0};
-    ssize_t got = os_recv_fds(ANCHOR_CHANNEL_FD, packet, sizeof packet, folders, ANCHOR_FOLDERS);
+    ssize_t got = os_recv_fds(ANCHOR_CHANNEL_FD, &packet, sizeof packet, folders, ANCHOR_FOLDERS);
     if (got < 0) {
         return false; /* an end is told by 0 alone: nobody is killed because of a failed call */
     }
@@ -115,9 +114,9 @@ static bool obey(struct anchor *anchor)
         end_payload(anchor);
         leave(anchor);
     }
-    switch (packet[0]) {
+    switch (packet.order) {
     case ANCHOR_UNIT:
-        take_unit(anchor, packet + 1, (size_t)got - 1);
+        take_unit(anchor, &packet, (size_t)got);
         break;
     case ANCHOR_HOLD:
         if (fd_is_open(&folders[0])) {

@@ -28,7 +28,6 @@
 enum {
     FIRST_WORD_MS = 10000, /* for the controller to begin */
     AFTER_WARNING_MS = 10000,
-    UNIT_MS = 5000,
     UNIT_PAUSE_MS = 20,
     OWN_MASK = 077,
     DEAF_MAX = 16,
@@ -107,9 +106,8 @@ static void say(enum watch_said said, int sys, uint32_t left, const char *text)
  * by then. */
 static void wait_for_unit(const struct watchdog *watchdog)
 {
-    int64_t until_ns = watchdog->asked_ns + UNIT_MS * NS_PER_MS;
     char text[WATCH_PATH_SIZE];
-    while (watchdog->asked_ns > 0 && watch_now() < until_ns) {
+    while (watch_now() < watchdog->unit_until_ns) {
         ssize_t got = os_read_small(AT_FDCWD, "/proc/self/cgroup", text, sizeof text);
         if (got > 0 && strstr(text, watchdog->manifest.unit)) {
             return;
@@ -262,7 +260,7 @@ static int on_let_go(struct watchdog *watchdog, const struct watch_packet *packe
 
 static int on_asked(struct watchdog *watchdog, const struct watch_packet *packet, struct fd *fds)
 {
-    watchdog->asked_ns = watchdog->manifest.unit[0] != '\0' ? watch_now() : 0;
+    watchdog->unit_until_ns = watchdog->manifest.unit[0] != '\0' ? packet->head.value : 0;
     return 0;
 }
 
@@ -302,7 +300,7 @@ static const struct {
 } orders[WATCH_ORDER_COUNT] = {
     [WATCH_REPORTS] = {0, true, false, 0, on_reports},
     [WATCH_START] = {sizeof(struct watch_manifest), true, true, AFTER(WATCH_REPORTS), on_start},
-    [WATCH_ASKED] = {0, false, true, AFTER(WATCH_START), on_asked},
+    [WATCH_ASKED] = {0, false, false, AFTER(WATCH_START), on_asked},
     [WATCH_ARM] = {sizeof(struct watch_leaf), true, true, AFTER(WATCH_START), on_arm},
     [WATCH_DEADLINE] = {0, false, false, AFTER(WATCH_START), on_deadline},
     [WATCH_LET_GO] = {0, false, true, AFTER(WATCH_START), on_let_go},

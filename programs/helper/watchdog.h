@@ -28,13 +28,13 @@ struct watchdog {
     struct watch_manifest manifest;      /* as it stands in its file, or will */
     const struct watch_reports *reports; /* sealed and mapped; NULL: none yet */
     size_t reports_bytes;
-    int64_t asked_ns;    /* systemd was told its number, for a scope of its own; 0: it was not */
-    int64_t deadline_ns; /* of a controller that neither goes on nor dies; INT64_MAX: none */
-    bool warned;         /* it passed once: the leaf was killed */
-    bool adopted;        /* the manifest is another's, which died */
-    bool dying;          /* the controller is no more: nothing is made any more */
-    int deaf;            /* times in a row that the channel could not be read */
-    uint32_t told;       /* the orders that came, by bit */
+    int64_t unit_until_ns; /* so long systemd may look for its number, for a scope of its own */
+    int64_t deadline_ns;   /* of a controller that neither goes on nor dies; INT64_MAX: none */
+    bool warned;           /* it passed once: the leaf was killed */
+    bool adopted;          /* the manifest is another's, which died */
+    bool dying;            /* the controller is no more: nothing is made any more */
+    int deaf;              /* times in a row that the channel could not be read */
+    uint32_t told;         /* the orders that came, by bit */
 
     struct fd controller; /* pidfd */
     struct fd folder;     /* of manifests */

@@ -4,7 +4,7 @@
  * its leaf is set up and read out, and that ends the payload when nobody else is left to do it.
  *
  *   controller, watchdog                        anchor
- *   ---- ANCHOR_UNIT, the unit's name or "" ----> ignores what a stop of its scope sends
+ *   ---- ANCHOR_UNIT, struct anchor_unit -------> ignores what a stop of its scope sends
  *        <------------------------ ANCHOR_READY
  *   ---- ANCHOR_HOLD, leaf and scope -----------> holds both folders
  *        <------------------------ ANCHOR_HOLDS
@@ -12,17 +12,19 @@
  *   end-of-file --------------------------------> all holders of the other end are dead: SIGKILL to the
  *                                                 leaf until it is empty, removes it, exits
  *
- * Packets over a SOCK_SEQPACKET pair: one byte, behind ANCHOR_UNIT the name, with ANCHOR_HOLD the folders
+ * Packets over a SOCK_SEQPACKET pair: one byte, or struct anchor_unit, with ANCHOR_HOLD the folders
  * (SCM_RIGHTS). The other end may be shared: it is the death of the last that has it open which counts, so
  * nobody may inherit it.
  *
- * Once it has a name it does not exit before its own /proc/self/cgroup names that unit, or five seconds
- * have passed since: systemd was told its number, and must not find another process under it.
+ * Once it has a name it does not exit before its own /proc/self/cgroup names that unit, until_ns has passed, or
+ * the name "" says that there is no unit: systemd was told its number, and must not find another process under it.
  *
  * Limitations  a process of the leaf that cannot die (state D) keeps the anchor, which tries again each
  *              10 ms. SIGKILL, for instance by a stop of the unit after its TimeoutStopUSec, ends it.
  */
 #pragma once
+
+#include <stdint.h>
 
 enum anchor_order { ANCHOR_UNIT = 'U', ANCHOR_HOLD = 'H', ANCHOR_LEAVE = 'L' };
 enum anchor_word { ANCHOR_READY = 'R', ANCHOR_HOLDS = 'h' };
@@ -30,6 +32,13 @@ enum {
     ANCHOR_CHANNEL_FD = 3,
     ANCHOR_FOLDERS = 2, /* the leaf, the scope */
     ANCHOR_UNIT_SIZE = 256,
+};
+
+struct anchor_unit {
+    char order; /* ANCHOR_UNIT */
+    char rest[7];
+    int64_t until_ns;            /* monotonic: from then on systemd does not look for its number */
+    char name[ANCHOR_UNIT_SIZE]; /* ends in NUL; "": no unit will take it */
 };
 
 /* The leaves of a scope. */

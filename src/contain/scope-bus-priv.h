@@ -8,7 +8,7 @@
  *   bus_start_unit(bus, &unit, err)                  queued; unit lives until bus_close()
  *   bus_push(bus, deadline, err)                     until all that is queued has left
  *   bus_wait_unit(bus, &unit, deadline, err)         the job was done
- *   bus_property(bus, &unit, ..., text, size, deadline, err), bus_has_unit(...)
+ *   bus_unit_properties(bus, unit, list, count, deadline, err), bus_has_unit(...)
  *   bus_close(bus)
  *
  * Limitations  one answer at a time is waited for, but for the jobs of units.
@@ -23,6 +23,7 @@
 #include "err.h"
 
 struct bus;
+struct patience;
 
 /* What StartTransientUnit is asked for, and what came of it. */
 struct bus_unit {
@@ -37,6 +38,7 @@ struct bus_unit {
     uint64_t tasks_max;
     uint64_t runtime_max_us;
 
+    bool refused; /* systemd makes none, by its own word: it looks for nobody any more */
     int without; /* asked for again: 1 without OOMPolicy, 2 without RuntimeMaxUSec either (older systemd) */
     bool answered;
     bool job_ended;
@@ -45,9 +47,10 @@ struct bus_unit {
     char job_result[32];
 };
 
-/* The socket of a bus (".../bus", ".../system_bus_socket") or of the manager itself (".../private").
+/* The patience is borrowed, and cuts every deadline short. The socket of a bus (".../bus", ".../system_bus_socket") or of the manager itself (".../private").
  * ERR_UNAVAILABLE: libsystemd is not to be had. */
-int bus_open(const char *socket, struct bus **ret_bus, struct err *err) must_check;
+int bus_open(const char *socket, struct patience *patience, struct bus **ret_bus,
+             struct err *err) must_check;
 void bus_close(struct bus *bus);
 /* No unit is waited for any more: what jobs others have would only pile up in a long run. */
 void bus_hear_no_jobs(struct bus *bus);
@@ -56,10 +59,19 @@ int bus_start_unit(struct bus *bus, struct bus_unit *unit, struct err *err) must
 int bus_push(struct bus *bus, int64_t deadline_ns, struct err *err) must_check;
 int bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns,
                   struct err *err) must_check;
-/* A property of a unit that is a string. 1; 0: this systemd has no such property. */
-int bus_unit_string(struct bus *bus, const char *unit, const char *interface, const char *property,
-                    char *text, size_t size, int64_t deadline_ns, struct err *err) must_check;
-int bus_manager_string(struct bus *bus, const char *property, char *text, size_t size,
-                       int64_t deadline_ns, struct err *err) must_check;
+struct bus_property {
+    const char *interface;
+    const char *name;
+    bool is_text; /* else it is a number */
+    bool known;   /* else this systemd has no such property */
+    char text[64];
+    uint64_t number;
+};
+/* All are asked for at once, and then waited for. */
+int bus_unit_properties(struct bus *bus, const char *unit, struct bus_property *properties,
+                        int count, int64_t deadline_ns, struct err *err) must_check;
+/* Of the manager. 1; 0: it has none. */
+int bus_version(struct bus *bus, char *text, size_t size, int64_t deadline_ns,
+                struct err *err) must_check;
 int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns,
                  struct err *err) must_check; /* 1 or 0 */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "clock.h"
-#include "event.h"
 #include "library.h"
 #include "memory.h"
+#include "scope-wait-priv.h"
 
 struct sd_calls sd;
 
@@ -86,12 +86,13 @@ static int connect_to(struct bus *bus, const char *socket)
                                                      bus_on_job_removed, NULL, bus);
 }
 
-int bus_open(const char *socket, struct bus **ret_bus, struct err *err)
+int bus_open(const char *socket, struct patience *patience, struct bus **ret_bus, struct err *err)
 {
     if (load(err) < 0) {
         return -1;
     }
     struct bus *bus = memory_new(sizeof *bus);
+    bus->patience = patience;
     int result = connect_to(bus, socket);
     if (result < 0) {
         bus_close(bus);
@@ -121,43 +122,39 @@ void bus_close(struct bus *bus)
     memory_free(bus);
 }
 
-/* How long the next wait may be, in milliseconds, rounded up; 0: the deadline has passed. */
-static int wait_ms(const struct bus *bus, int64_t deadline_ns)
+/* When the library itself has something to do. */
+static int64_t own_moment_ns(const struct bus *bus)
 {
-    int64_t now = os_clock_real.monotonic_ns();
     uint64_t own_us = UINT64_MAX;
-    if (sd.sd_bus_get_timeout(bus->connection, &own_us) < 0) {
-        own_us = UINT64_MAX;
-    }
-    if (own_us <= INT64_MAX / 1000 && (int64_t)own_us * 1000 < deadline_ns) {
-        deadline_ns = (int64_t)own_us * 1000;
-    }
-    int64_t left = deadline_ns - now;
-    const int64_t most = INT64_C(3600000);
-    int64_t ms = left <= 0 ? 0 : (left + NS_PER_MS - 1) / NS_PER_MS;
-    return (int)(ms < most ? ms : most);
+    bool has = sd.sd_bus_get_timeout(bus->connection, &own_us) >= 0 && own_us <= INT64_MAX / 1000;
+    return has ? (int64_t)own_us * 1000 : INT64_MAX;
 }
 
 int bus_turn(struct bus *bus, int64_t deadline_ns, struct err *err)
 {
+    int64_t until_ns = patience_until(bus->patience, deadline_ns);
     int result = sd.sd_bus_process(bus->connection, NULL);
     if (result < 0) {
         return err_sys(err, result, "the connection to systemd broke");
     }
     /* What was sent in time is worked off a second longer; a flood of messages is not waited out. */
-    if (result > 0 && os_clock_real.monotonic_ns() < deadline_ns + NS_PER_S) {
+    if (result > 0 && os_clock_real.monotonic_ns() < until_ns + NS_PER_S) {
         return 0;
     }
-    if (os_clock_real.monotonic_ns() >= deadline_ns) {
-        return err_set(err, ERR_TIMEOUT, "systemd did not answer in time");
+    if (os_clock_real.monotonic_ns() >= until_ns) {
+        return patience_is_lost(bus->patience)
+                   ? err_set(err, ERR_CANCELLED, "asked to stop while systemd did not answer")
+                   : err_set(err, ERR_TIMEOUT, "systemd did not answer in time");
     }
     int events = sd.sd_bus_get_events(bus->connection);
     int fd = sd.sd_bus_get_fd(bus->connection);
     if (events < 0 || fd < 0) {
         return err_sys(err, events < 0 ? events : fd, "the connection to systemd broke");
     }
-    result = os_poll(fd, (short)events, wait_ms(bus, deadline_ns));
-    return result < 0 && result != -EINTR ? err_sys(err, result, "cannot wait for systemd") : 0;
+    int64_t own_ns = own_moment_ns(bus);
+    result = patience_wait(bus->patience, fd, (short)events,
+                           own_ns < deadline_ns ? own_ns : deadline_ns);
+    return result < 0 ? err_sys(err, result, "cannot wait for systemd") : 0;
 }
 
 int bus_push(struct bus *bus, int64_t deadline_ns, struct err *err)
@@ -180,24 +177,36 @@ static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *ret_
     if (error) {
         bus_copy(answer->error_name, sizeof answer->error_name, error->name);
         bus_copy(answer->error_text, sizeof answer->error_text, error->message);
-    } else if (sd.sd_bus_message_enter_container(message, 'v', "s") > 0 &&
-               sd.sd_bus_message_read(message, "s", &text) > 0) {
+    } else if (!answer->type ||
+               sd.sd_bus_message_enter_container(message, 'v', answer->type) <= 0) {
+        return 0;
+    } else if (answer->type[0] == 't') {
+        (void)!sd.sd_bus_message_read(message, "t", &answer->number); /* else it stays 0 */
+    } else if (sd.sd_bus_message_read(message, "s", &text) > 0) {
         bus_copy(answer->text, sizeof answer->text, text);
     }
     return 0;
 }
 
-int bus_ask(struct bus *bus, sd_bus_message *message, int64_t deadline_ns, struct err *err)
+int bus_ask(struct bus *bus, sd_bus_message *message, const char *type, struct err *err)
 {
-    bus->answer = (struct answer){0};
+    BUG_IF(bus->answer_count == BUS_ANSWERS_MAX);
+    struct answer *answer = &bus->answers[bus->answer_count++];
+    *answer = (struct answer){.type = type};
     int result =
-        sd.sd_bus_call_async(bus->connection, NULL, message, on_answer, &bus->answer, UINT64_MAX);
-    if (result < 0) {
-        return err_sys(err, result, "cannot ask systemd");
-    }
-    while (!bus->answer.came) {
-        if (bus_turn(bus, deadline_ns, err) < 0) {
-            return -1;
+        sd.sd_bus_call_async(bus->connection, NULL, message, on_answer, answer, UINT64_MAX);
+    return result < 0 ? err_sys(err, result, "cannot ask systemd") : 0;
+}
+
+int bus_hear(struct bus *bus, int64_t deadline_ns, struct err *err)
+{
+    int count = bus->answer_count;
+    bus->answer_count = 0;
+    for (int i = 0; i < count; i++) {
+        while (!bus->answers[i].came) {
+            if (bus_turn(bus, deadline_ns, err) < 0) {
+                return -1;
+            }
         }
     }
     return 0;

@@ -30,6 +30,9 @@ static int hand_on(struct scope *scope, struct err *err)
 
 static int move(struct scope *scope, int folder_fd, struct proc_identity who, struct err *err)
 {
+    if (scope_anchor_lives(scope, err) < 0) {
+        return -1;
+    }
     int result = os_cgroup_move(folder_fd, who.pid);
     if (result < 0) {
         (void)err_sys(err, result, "cannot move process %d into '%s/%s'%s", who.pid,

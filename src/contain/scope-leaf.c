@@ -117,6 +117,9 @@ static int make_leaf(struct scope *scope, const char *name, struct fd *ret_leaf,
 /* Both out of the scope itself, and in a leaf: no internal processes. */
 static int settle(struct scope *scope, struct proc_identity who, struct err *err)
 {
+    if (scope_anchor_lives(scope, err) < 0) {
+        return -1;
+    }
     char wanted[CGROUP_PATH_SIZE + sizeof "/" ANCHOR_OWN_LEAF_NAME];
     char seen[CGROUP_PATH_SIZE] = "";
     (void)snprintf(wanted, sizeof wanted, "%s/" ANCHOR_OWN_LEAF_NAME, scope->cgroup);

@@ -8,12 +8,14 @@
  *   scope-delegated.c  a folder of our own            } anchor and the gate into the scope's folder
  *   scope-leaf.c       the leaves and their limits: the same for both
  *   scope-read.c       events and counters
+ *   scope-wait.c       how long anything is waited for (scope-wait-priv.h)
  *   scope-bus.c        the connection to systemd, and scope-unit.c what it is asked (scope-sd-priv.h)
  */
 #pragma once
 
 #include "fd.h"
 #include "scope-bus-priv.h"
+#include "scope-wait-priv.h"
 #include "scope.h"
 
 #define SCOPE_TREE "/sys/fs/cgroup"
@@ -41,6 +43,7 @@ struct scope {
     char watchdog_name[SCOPE_NAME_SIZE + sizeof "-watchdog"];
     char description[SCOPE_NAME_SIZE];
 
+    struct patience patience;
     struct bus *bus;
     struct bus_unit unit;
     struct bus_unit watchdog_unit;
@@ -87,5 +90,8 @@ int scope_events_open(struct scope *scope) must_check;
 /* scope.c */
 /* The folder that the process stands in, by /proc: must be a cgroup of the scope's name. */
 int scope_find_folder(struct scope *scope, struct proc_identity who, struct err *err) must_check;
+/* A cgroup takes a process by its number, and the anchor is nobody's child: once it has ended the number may be
+ * another's. The gate's stays its own until its creator has reaped it. */
+int scope_anchor_lives(const struct scope *scope, struct err *err) must_check;
 /* The process's cgroup, by its /proc. */
 int scope_cgroup_of(struct proc_identity who, char path[CGROUP_PATH_SIZE]) must_check;

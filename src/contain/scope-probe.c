@@ -144,12 +144,12 @@ static bool manager_answers(struct scope_offer *offer, enum scope_adapter adapte
     enum { ANSWER_S = 5 };
     struct err err = {0};
     struct bus *bus = NULL;
+    struct patience patience = {.who = {.fds = {-1, -1}}};
     char version[64];
     int64_t deadline_ns = os_clock_real.monotonic_ns() + ANSWER_S * NS_PER_S;
-    bool loaded = bus_open(offer->place, &bus, &err) == 0;
-    bool answers =
-        loaded && bus_push(bus, deadline_ns, &err) == 0 &&
-        bus_manager_string(bus, "Version", version, sizeof version, deadline_ns, &err) == 1;
+    bool loaded = bus_open(offer->place, &patience, &bus, &err) == 0;
+    bool answers = loaded && bus_push(bus, deadline_ns, &err) == 0 &&
+                   bus_version(bus, version, sizeof version, deadline_ns, &err) == 1;
     bus_close(bus);
     if (!loaded && err.code == ERR_UNAVAILABLE) {
         add(offer, SCOPE_OBSTACLE_NO_LIBRARY, adapter, "install libsystemd (Debian: libsystemd0)",

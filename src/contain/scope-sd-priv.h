@@ -50,13 +50,15 @@ extern struct sd_calls sd;
 #define SYSTEMD_PATH      "/org/freedesktop/systemd1"
 #define SYSTEMD_INTERFACE "org.freedesktop.systemd1.Manager"
 
-enum { BUS_UNITS_MAX = 2 };
+enum { BUS_UNITS_MAX = 2, BUS_ANSWERS_MAX = 2 };
 
 struct answer {
+    const char *type; /* of the variant that it holds: "s" or "t"; NULL: it holds none */
     bool came;
     char error_name[128];
     char error_text[256];
     char text[256];
+    uint64_t number;
 };
 
 struct bus {
@@ -64,7 +66,9 @@ struct bus {
     sd_bus_slot *jobs; /* NULL: their ends are not listened to */
     struct bus_unit *units[BUS_UNITS_MAX];
     int unit_count;
-    struct answer answer;
+    struct answer answers[BUS_ANSWERS_MAX]; /* in the order of the calls */
+    int answer_count;
+    struct patience *patience;
 };
 
 static inline void message_done(sd_bus_message **message)
@@ -84,9 +88,10 @@ static inline void bus_copy(char *to, size_t size, const char *from)
 /* scope-bus.c */
 /* One turn: what is there is worked off, or something is waited for. */
 int bus_turn(struct bus *bus, int64_t deadline_ns, struct err *err) must_check;
-/* A call, and its answer in bus->answer. */
-int bus_ask(struct bus *bus, sd_bus_message *message, int64_t deadline_ns,
-            struct err *err) must_check;
+/* A call, whose answer is the next of bus->answers. */
+int bus_ask(struct bus *bus, sd_bus_message *message, const char *type, struct err *err) must_check;
+/* Until all have come; the next call is the first again. */
+int bus_hear(struct bus *bus, int64_t deadline_ns, struct err *err) must_check;
 
 /* scope-unit.c */
 int bus_on_job_removed(sd_bus_message *message, void *userdata, sd_bus_error *ret_error);

@@ -38,7 +38,7 @@ static int begin(struct scope *scope, struct err *err)
         .pids = {request->watchdog.pid},
         .pid_count = 1,
     };
-    if (bus_open(scope->offer.place, &scope->bus, err) < 0 ||
+    if (bus_open(scope->offer.place, &scope->patience, &scope->bus, err) < 0 ||
         bus_start_unit(scope->bus, &scope->unit, err) < 0) {
         return -1;
     }
@@ -78,20 +78,26 @@ static int join(struct scope *scope, struct err *err)
                : 0;
 }
 
-/* An OOM of the leaf must stop nothing but the leaf. */
+/* An OOM of the leaf must stop nothing but the leaf; and whoever is dead, the scope has an end. */
 static int verify(struct scope *scope, struct err *err)
 {
-    char policy[32] = "";
+    static const char interface[] = "org.freedesktop.systemd1.Scope";
+    struct bus_property seen[] = {{.interface = interface, .name = "OOMPolicy", .is_text = true},
+                                  {.interface = interface, .name = "RuntimeMaxUSec"}};
     bus_hear_no_jobs(scope->bus);
-    int known =
-        bus_unit_string(scope->bus, scope->name, "org.freedesktop.systemd1.Scope", "OOMPolicy",
-                        policy, sizeof policy, scope->request.deadline_ns, err);
-    if (known < 0) {
+    if (bus_unit_properties(scope->bus, scope->name, seen, countof(seen),
+                            scope->request.deadline_ns, err) < 0) {
         return -1;
     }
-    if (known == 1 && strcmp(policy, "continue") != 0) {
+    if (seen[0].known && strcmp(seen[0].text, "continue") != 0) {
         return err_set(err, ERR_UNAVAILABLE, "OOMPolicy of %s is '%s', wanted 'continue'",
-                       scope->name, policy);
+                       scope->name, seen[0].text);
+    }
+    bool was_set = seen[1].known && scope->unit.without < 2;
+    if (was_set && seen[1].number != runtime_us(scope)) {
+        return err_set(err, ERR_UNAVAILABLE, "RuntimeMaxUSec of %s is %llu, wanted %llu",
+                       scope->name, (unsigned long long)seen[1].number,
+                       (unsigned long long)runtime_us(scope));
     }
     return 0;
 }
@@ -106,7 +112,7 @@ static int forget(struct scope *scope, int64_t deadline_ns, struct err *err)
     }
     bus_close(scope->bus);
     scope->bus = NULL;
-    return bus_open(scope->offer.place, &scope->bus, err) < 0
+    return bus_open(scope->offer.place, &scope->patience, &scope->bus, err) < 0
                ? -1
                : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
 }

@@ -164,72 +164,96 @@ int bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns, s
             }
         }
     }
-    return judge(unit, err);
+    int result = judge(unit, err);
+    unit->refused = result < 0; /* the job is at its end, or never was one */
+    return result;
 }
 
 /* --- questions ---------------------------------------------------------------------------------- */
 
-static int get_string(struct bus *bus, const char *path, const char *interface,
-                      const char *property, char *text, size_t size, int64_t deadline_ns,
-                      struct err *err)
+static int ask_property(struct bus *bus, const char *path, const struct bus_property *property,
+                        struct err *err)
 {
     with_message message = NULL;
     int result = sd.sd_bus_message_new_method_call(bus->connection, &message, SYSTEMD_SERVICE, path,
                                                    "org.freedesktop.DBus.Properties", "Get");
-    result = result < 0 ? result : sd.sd_bus_message_append(message, "ss", interface, property);
-    if (result < 0) {
-        return err_sys(err, result, "cannot ask systemd for %s", property);
-    }
-    if (bus_ask(bus, message, deadline_ns, err) < 0) {
-        return -1;
-    }
-    if (strcmp(bus->answer.error_name, unknown_property) == 0) {
-        return 0;
-    }
-    if (bus->answer.error_name[0]) {
-        return err_set(err, ERR_UNAVAILABLE, "systemd does not tell %s: %s (%s)", property,
-                       bus->answer.error_text, bus->answer.error_name);
-    }
-    bus_copy(text, size, bus->answer.text);
-    return 1;
+    result = result < 0
+                 ? result
+                 : sd.sd_bus_message_append(message, "ss", property->interface, property->name);
+    return result < 0 ? err_sys(err, result, "cannot ask systemd for %s", property->name)
+                      : bus_ask(bus, message, property->is_text ? "s" : "t", err);
 }
 
-int bus_manager_string(struct bus *bus, const char *property, char *text, size_t size,
-                       int64_t deadline_ns, struct err *err)
+static int take_property(const struct answer *answer, struct bus_property *property,
+                         struct err *err)
 {
-    return get_string(bus, SYSTEMD_PATH, SYSTEMD_INTERFACE, property, text, size, deadline_ns, err);
+    property->known = strcmp(answer->error_name, unknown_property) != 0;
+    if (property->known && answer->error_name[0]) {
+        return err_set(err, ERR_UNAVAILABLE, "systemd does not tell %s: %s (%s)", property->name,
+                       answer->error_text, answer->error_name);
+    }
+    bus_copy(property->text, sizeof property->text, answer->text);
+    property->number = answer->number;
+    return 0;
 }
 
-int bus_unit_string(struct bus *bus, const char *unit, const char *interface, const char *property,
-                    char *text, size_t size, int64_t deadline_ns, struct err *err)
+static int get_properties(struct bus *bus, const char *path, struct bus_property *properties,
+                          int count, int64_t deadline_ns, struct err *err)
+{
+    for (int i = 0; i < count; i++) {
+        if (ask_property(bus, path, &properties[i], err) < 0) {
+            return -1;
+        }
+    }
+    int result = bus_hear(bus, deadline_ns, err);
+    for (int i = 0; i < count && result == 0; i++) {
+        result = take_property(&bus->answers[i], &properties[i], err);
+    }
+    return result;
+}
+
+int bus_unit_properties(struct bus *bus, const char *unit, struct bus_property *properties,
+                        int count, int64_t deadline_ns, struct err *err)
 {
     char *path = NULL;
     int result = sd.sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &path);
     if (result < 0) {
         return err_sys(err, result, "cannot name %s", unit);
     }
-    result = get_string(bus, path, interface, property, text, size, deadline_ns, err);
+    result = get_properties(bus, path, properties, count, deadline_ns, err);
     free(path);
     return result;
+}
+
+int bus_version(struct bus *bus, char *text, size_t size, int64_t deadline_ns, struct err *err)
+{
+    struct bus_property version = {
+        .interface = SYSTEMD_INTERFACE, .name = "Version", .is_text = true};
+    if (get_properties(bus, SYSTEMD_PATH, &version, 1, deadline_ns, err) < 0) {
+        return -1;
+    }
+    bus_copy(text, size, version.text);
+    return version.known;
 }
 
 int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct err *err)
 {
     with_message message = NULL;
+    const struct answer *answer = &bus->answers[0];
     int result = sd.sd_bus_message_new_method_call(bus->connection, &message, SYSTEMD_SERVICE,
                                                    SYSTEMD_PATH, SYSTEMD_INTERFACE, "GetUnit");
     result = result < 0 ? result : sd.sd_bus_message_append(message, "s", unit);
     if (result < 0) {
         return err_sys(err, result, "cannot ask systemd for %s", unit);
     }
-    if (bus_ask(bus, message, deadline_ns, err) < 0) {
+    if (bus_ask(bus, message, NULL, err) < 0 || bus_hear(bus, deadline_ns, err) < 0) {
         return -1;
     }
-    if (!bus->answer.error_name[0]) {
+    if (!answer->error_name[0]) {
         return 1;
     }
-    return strcmp(bus->answer.error_name, no_such_unit) == 0
+    return strcmp(answer->error_name, no_such_unit) == 0
                ? 0
                : err_set(err, ERR_UNAVAILABLE, "systemd does not tell whether %s is there: %s (%s)",
-                         unit, bus->answer.error_text, bus->answer.error_name);
+                         unit, answer->error_text, answer->error_name);
 }

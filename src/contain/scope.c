@@ -102,6 +102,16 @@ int scope_find_folder(struct scope *scope, struct proc_identity who, struct err 
                                  "'%s' is another folder than the one that was made", scope->path);
 }
 
+int scope_anchor_lives(const struct scope *scope, struct err *err)
+{
+    int ended = os_poll(scope->request.anchor_pidfd, POLLIN, 0);
+    if (ended < 0) {
+        return err_sys(err, ended, "cannot see whether the anchor of %s lives", scope->name);
+    }
+    return ended == 0 ? 0
+                      : err_set(err, ERR_UNAVAILABLE, "the anchor of %s has ended", scope->name);
+}
+
 /* --- making it ---------------------------------------------------------------------------------- */
 
 static int take_limits(const struct scope_request *request, struct scope_limits *ret_limits,
@@ -124,26 +134,28 @@ static int take_limits(const struct scope_request *request, struct scope_limits 
     return 0;
 }
 
-static int left_ms(int64_t deadline_ns)
+/* A wait is over: by whom? */
+static int give_up(struct scope *scope, const char *what, struct err *err)
 {
-    int64_t left = deadline_ns - os_clock_real.monotonic_ns();
-    const int64_t most = INT64_C(3600000);
-    int64_t ms = left <= 0 ? 0 : (left + NS_PER_MS - 1) / NS_PER_MS;
-    return (int)(ms < most ? ms : most);
+    return patience_is_lost(&scope->patience)
+               ? err_set(err, ERR_CANCELLED, "asked to stop while %s of %s", what, scope->name)
+               : err_set(err, ERR_TIMEOUT, "%s of %s did not answer in time", what, scope->name);
 }
 
 static int hear_anchor(struct scope *scope, enum anchor_word wanted, struct err *err)
 {
     char word = 0;
+    struct patience *patience = &scope->patience;
     int channel = scope->request.anchor_channel;
-    int ready;
+    int64_t deadline_ns = scope->request.deadline_ns;
+    int ready = 0;
     do {
-        ready = os_poll(channel, POLLIN, left_ms(scope->request.deadline_ns));
-    } while (ready == -EINTR);
-    ssize_t got = ready > 0 ? os_recv(channel, &word, sizeof word) : ready;
+        ready = patience_wait(patience, channel, POLLIN, deadline_ns);
+    } while (ready == 0 && os_clock_real.monotonic_ns() < patience_until(patience, deadline_ns));
     if (ready == 0) {
-        return err_set(err, ERR_TIMEOUT, "the anchor of %s did not answer in time", scope->name);
+        return give_up(scope, "the anchor", err);
     }
+    ssize_t got = ready > 0 ? os_recv(channel, &word, sizeof word) : ready;
     if (got < 0) {
         return err_sys(err, (int)got, "the anchor of %s cannot be heard", scope->name);
     }
@@ -154,13 +166,13 @@ static int hear_anchor(struct scope *scope, enum anchor_word wanted, struct err 
 }
 
 /* From then on the anchor outlives a stop, and does not leave before it is in its unit. */
-static int name_unit(struct scope *scope, struct err *err)
+static int name_unit(struct scope *scope, const char *name, struct err *err)
 {
-    char packet[1 + SCOPE_NAME_SIZE];
-    bool is_unit = scope->offer.adapter != SCOPE_DELEGATED; /* else nobody looks for its number */
-    int length = snprintf(packet, sizeof packet, "%c%s", ANCHOR_UNIT, is_unit ? scope->name : "");
-    ssize_t sent = os_send(scope->request.anchor_channel, packet, (size_t)length);
-    if (sent != length) {
+    struct anchor_unit unit = {
+        .order = ANCHOR_UNIT, .until_ns = scope->request.deadline_ns + SCOPE_SETTLE_MS * NS_PER_MS};
+    (void)snprintf(unit.name, sizeof unit.name, "%s", name);
+    ssize_t sent = os_send(scope->request.anchor_channel, &unit, sizeof unit);
+    if (sent != (ssize_t)sizeof unit) {
         return err_sys(err, sent < 0 ? (int)sent : EIO, "the anchor of %s cannot be told",
                        scope->name);
     }
@@ -185,7 +197,10 @@ int scope_begin(const struct scope_request *request, struct scope **ret_scope, s
     (void)snprintf(scope->name, sizeof scope->name, "%s", request->name);
     scope_watchdog_name(scope->name, scope->watchdog_name);
     (void)snprintf(scope->description, sizeof scope->description, "a run of berm");
-    if (name_unit(scope, err) < 0 || scope->operations->begin(scope, err) < 0) {
+    scope->patience = (struct patience){.who = request->patience};
+    bool is_unit = scope->offer.adapter != SCOPE_DELEGATED; /* else nobody looks for its number */
+    if (name_unit(scope, is_unit ? scope->name : "", err) < 0 ||
+        scope->operations->begin(scope, err) < 0) {
         return -1;
     }
     os_boundary(BOUNDARY_SCOPE_BEGUN);
@@ -217,6 +232,9 @@ int scope_finish(struct scope *scope, struct err *err)
         give_folders(scope, err) < 0) {
         return -1;
     }
+    if (patience_is_lost(&scope->patience)) {
+        return err_set(err, ERR_CANCELLED, "asked to stop while %s was made", scope->name);
+    }
     os_boundary(BOUNDARY_LEAF_READY);
     return 0;
 }
@@ -242,6 +260,11 @@ int scope_admit(struct scope *scope, struct proc_identity who, struct err *err)
 void scope_limits(const struct scope *scope, struct scope_limits *ret_limits)
 {
     *ret_limits = scope->limits;
+}
+
+bool scope_is_refused(const struct scope *scope)
+{
+    return scope->unit.refused;
 }
 
 enum scope_adapter scope_adapter(const struct scope *scope)
@@ -322,6 +345,10 @@ static bool remove_leaf(struct scope *scope, struct scope_removed *removed)
 static bool release_anchor(struct scope *scope, struct scope_removed *removed)
 {
     const char order = ANCHOR_LEAVE;
+    struct err ignored = {0};
+    if (!scope->told_to_leave && scope_is_refused(scope) && name_unit(scope, "", &ignored) < 0) {
+        /* It does not know that nobody looks for its number any more, and leaves later. */
+    }
     if (!scope->told_to_leave) {
         ssize_t sent = os_send(scope->request.anchor_channel, &order, sizeof order);
         scope->told_to_leave = sent == 1; /* else once more; when it has ended, its pidfd says so */
@@ -374,6 +401,7 @@ static bool forget_unit(struct scope *scope, int64_t deadline_ns, struct scope_r
 void scope_remove(struct scope *scope, int64_t deadline_ns, struct scope_removed *ret_removed)
 {
     enum { BETWEEN_LOOKS_MS = 2 }; /* nobody tells when a cgroup's folder goes */
+    patience_renew(&scope->patience);
     for (;;) {
         *ret_removed = (struct scope_removed){0};
         if (!remove_leaf(scope, ret_removed)) {

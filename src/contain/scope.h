@@ -19,9 +19,11 @@
  *   scope_free(scope)
  *
  * Once scope_begin() has succeeded there is something to take away: whatever fails later, end the gate and
- * call scope_remove(). When it fails, close the anchor's channel, and the anchor leaves by itself. Until its own /proc/self/cgroup names the scope, or five seconds have passed, no
- * process of the request may exit: systemd knows it by its number only, and would adopt another one.
- * The anchor and the watchdog see to that themselves; a gate must be kept alive by its creator.
+ * call scope_remove(). When it fails, close the anchor's channel, and the anchor leaves by itself. Until its
+ * own /proc/self/cgroup names the scope, systemd refused it (scope_is_refused()), or SCOPE_SETTLE_MS after
+ * deadline_ns have passed, no process of the request may exit: systemd knows it by its number only, and would
+ * adopt another one. The anchor and the watchdog see to that themselves; a gate must be kept alive by its
+ * creator.
  *
  * Adapters
  *   linux-systemd-cgroup-v2     StartTransientUnit of the user's manager, or as root of the system's.
@@ -39,8 +41,11 @@
  *              called while a payload lives does not.
  * Ownership    descriptors that are handed in are borrowed until scope_free(); those that come out are
  *              lent by the scope. Processes are reaped by their creator.
+ * Patience     whoever waits for systemd hears that somebody asks to stop (struct scope_patience). Asked once,
+ *              systemd has SCOPE_SETTLE_MS more, since it was told processes by their numbers; asked again, it is
+ *              left to itself. Until scope_finish() that ends in ERR_CANCELLED, whether the scope was made or not.
  * Errors       ERR_UNAVAILABLE with what was seen and what helps, ERR_TIMEOUT, ERR_CONFLICT: the name is
- *              taken; ERR_SYS.
+ *              taken; ERR_CANCELLED; ERR_SYS.
  * Limitations  without a sandbox a payload of the same user can write the limit files, or ask the user's
  *              manager for another unit: "limited", not "enforced". A kernel that swaps and does not account for
  *              it (swapaccount=0) cannot limit swap: scope_limits() says so. Linux 5.14 (cgroup.kill); memory.peak
@@ -119,6 +124,15 @@ int scope_name(const char *run_id, char name[SCOPE_NAME_SIZE], struct err *err) 
 /* And what the watchdog's own is called then. */
 void scope_watchdog_name(const char *name, char watchdog_name[SCOPE_NAME_SIZE]);
 
+enum { SCOPE_SETTLE_MS = 5000 };
+
+/* Who may ask to stop while something is waited for. All zero but the descriptors: nobody. */
+struct scope_patience {
+    int fds[2];                  /* readable: the answer of asked() may have changed; -1: none */
+    int (*asked)(void *context); /* how often it was asked so far; NULL: nobody can */
+    void *context;
+};
+
 struct scope_request {
     const struct scope_offer *offer;
     const char *name;            /* of scope_name() */
@@ -135,6 +149,7 @@ struct scope_request {
     bool with_io;              /* a wish: io.stat, where the controller is to be had; takes time */
     int64_t runtime_max_ns;    /* systemd ends the scope then, whoever died; 0: never */
     int64_t deadline_ns;       /* monotonic; for scope_finish() to be done */
+    struct scope_patience patience;
 };
 
 struct scope;
@@ -159,6 +174,8 @@ struct scope_limits {
         swap_max_bytes; /* 0; CGROUP_NO_LIMIT: the host swaps, and its kernel cannot limit that */
 };
 void scope_limits(const struct scope *scope, struct scope_limits *ret_limits);
+/* systemd said that it makes none: it looks for nobody's number any more. */
+bool scope_is_refused(const struct scope *scope);
 enum scope_adapter scope_adapter(const struct scope *scope);
 const char *
 scope_unit(const struct scope *scope); /* NAME.scope; the folder's name where there is no unit */
@@ -248,7 +265,9 @@ void scope_counters_read(const struct scope *scope, struct scope_counters *ret_c
 
 /* --- the end ------------------------------------------------------------------------------------ */
 
-struct proof_scope_gone; /* its folder was seen to be gone, and the unit's name to be unknown */
+/* Its folder was seen to be gone, and the unit's name to be unknown. Of a scope whose folder was never found
+ * (scope_finish() failed before) only the unit was asked for: nothing of the payload was ever in it. */
+struct proof_scope_gone;
 
 struct scope_removed {
     const struct proof_scope_gone *gone; /* NULL: not proved; `left` says what was still there */

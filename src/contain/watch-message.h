@@ -11,7 +11,7 @@
  *        <--------------------------- WATCH_MADE  one for each directory, with its descriptor, and for
  *                                                 each state of the manifest: what may be removed again
  *        <-------------------------- WATCH_READY  the manifest is durable (or WATCH_FAILED, and exit)
- *   ---- WATCH_ASKED ---------------------------> systemd is told its number: it stays until it is in there
+ *   ---- WATCH_ASKED, until when ----------------> systemd is told its number: it stays until it is in there
  *   ---- WATCH_ARM -----------------------------> the leaf, its scope, the anchor's socket
  *        <-------------------------- WATCH_ARMED  durable: now it may be released (or WATCH_FAILED)
  *   ---- WATCH_REPORTS, WATCH_DEADLINE ---------> no answer; reports without a text become durable too

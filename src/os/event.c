@@ -1,7 +1,6 @@
 #include "event.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -70,6 +69,11 @@ int os_waits_end(int ms)
         prepared = true;
     }
     return (int)OS_CALL(setitimer, setitimer(ITIMER_REAL, &timer, NULL));
+}
+
+int os_poll_all(struct pollfd *fds, int count, int timeout_ms)
+{
+    return (int)OS_CALL(poll, poll(fds, (nfds_t)count, timeout_ms));
 }
 
 int os_poll(int fd, short events, int timeout_ms)

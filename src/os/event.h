@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -26,3 +27,5 @@ int os_signalfd_read(int fd, struct signalfd_siginfo *ret_info) must_check; /* -
 int os_waits_end(int ms) must_check;
 /* One descriptor, poll(2) events; timeout_ms 0 asks and returns. The revents, or 0. */
 int os_poll(int fd, short events, int timeout_ms) must_check;
+/* Several; those below 0 are left out. How many have revents. */
+int os_poll_all(struct pollfd *fds, int count, int timeout_ms) must_check;

@@ -55,6 +55,22 @@ int hold_prepare(struct broker *broker, struct err *err)
     return is_wanted(broker) ? detach_helper(&duty, &broker->hold.anchor, err) : 0;
 }
 
+/* What came before the scope is asked for counts as well. */
+static int times_asked(void *context)
+{
+    const struct broker *broker = context;
+    int cancel_fd = broker->request->cancel_fd;
+    (void)interrupts_pending(broker->request->interrupts);
+    return broker->request->interrupts->count +
+           (cancel_fd >= 0 && os_poll(cancel_fd, POLLIN, 0) > 0);
+}
+
+/* Until then systemd may look for a number that it was told. */
+static int64_t settled_ns(const struct scope_request *wanted)
+{
+    return wanted->deadline_ns + SCOPE_SETTLE_MS * NS_PER_MS;
+}
+
 int hold_begin(struct broker *broker, struct err *err)
 {
     const struct supervise_request *request = broker->request;
@@ -85,8 +101,11 @@ int hold_begin(struct broker *broker, struct err *err)
         .with_io = request->with_io,
         .runtime_max_ns = backstop_ns(limits),
         .deadline_ns = broker->setup_until_ns < until_ns ? broker->setup_until_ns : until_ns,
+        .patience = {.fds = {fd_num(&request->interrupts->signal_fd), request->cancel_fd},
+                     .asked = times_asked,
+                     .context = broker},
     };
-    result = request->watchdog ? watchdog_asked(request->watchdog) : 0;
+    result = request->watchdog ? watchdog_asked(request->watchdog, settled_ns(&wanted)) : 0;
     return result < 0 ? err_sys(err, result, "cannot tell the watchdog of its scope")
                       : scope_begin(&wanted, &hold->scope, err);
 }
@@ -267,6 +286,9 @@ void hold_conclude(struct broker *broker)
             told->events = hold->events; /* as of the last look */
         }
         scope_counters_read(hold->scope, &told->counters);
+    }
+    if (broker->request->watchdog && scope_is_refused(hold->scope)) {
+        (void)!watchdog_asked(broker->request->watchdog, 0);
     }
     if (broker->request->watchdog && (!admitted || told->leaf_empty)) {
         (void)!watchdog_let_go(broker->request->watchdog); /* lost: nobody to tell */

@@ -82,8 +82,9 @@ int interrupts_next(struct interrupts *interrupts)
         return result == -EAGAIN ? 0 : result;
     }
     int signal = (int)info.ssi_signo;
-    if (interrupts->first == 0 && is_interrupting(signal)) {
-        interrupts->first = signal;
+    if (is_interrupting(signal)) {
+        interrupts->first = interrupts->first ? interrupts->first : signal;
+        interrupts->count++;
     }
     return signal;
 }

@@ -24,6 +24,7 @@ struct interrupts {
     sigset_t caller_mask;
     uint64_t caller_ignored; /* bit n-1: signal n was ignored when berm started */
     int first;               /* the first interrupting signal that came, 0: none */
+    int count;               /* how many of them came so far */
 };
 
 int interrupts_begin(struct interrupts *interrupts, struct err *err) must_check;

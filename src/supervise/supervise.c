@@ -278,6 +278,17 @@ static void set_up_sandbox(struct broker *broker)
     }
 }
 
+/* Who asked to stop while the run was set up is answered as later. */
+static void give_up(struct broker *broker, const struct err *failure)
+{
+    memory_arm();
+    if (failure->code == ERR_CANCELLED) {
+        decide_interrupt(broker, interrupts_pending(broker->request->interrupts));
+    } else {
+        decide_broken(broker, failure);
+    }
+}
+
 static int run(struct broker *broker, struct err *err)
 {
     const struct supervise_limits *limits = &broker->request->limits;
@@ -299,8 +310,7 @@ static int run(struct broker *broker, struct err *err)
                  hold_finish(broker, &failure) == 0 &&
                  binding_revalidate(first_executed(broker->request), &failure) == 0;
     if (!ready) {
-        memory_arm();
-        decide_broken(broker, &failure);
+        give_up(broker, &failure);
     } else if (broker->request->sandbox) {
         set_up_sandbox(broker);
     } else {

@@ -468,9 +468,9 @@ int watchdog_set_deadline(struct watchdog *watchdog, int64_t monotonic_ns)
     return send_packet(watchdog, 0, NULL);
 }
 
-int watchdog_asked(struct watchdog *watchdog)
+int watchdog_asked(struct watchdog *watchdog, int64_t until_ns)
 {
-    watchdog->packet.head = (struct watch_request){.order = WATCH_ASKED};
+    watchdog->packet.head = (struct watch_request){.order = WATCH_ASKED, .value = until_ns};
     return send_packet(watchdog, 0, NULL);
 }
 

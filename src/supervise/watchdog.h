@@ -97,8 +97,9 @@ struct watchdog_leaf {
 int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf,
                  struct err *err) must_check;
 
-/* Right before systemd is asked for its scope. -errno, as the next three. */
-int watchdog_asked(struct watchdog *watchdog) must_check;
+/* Right before systemd is asked for its scope: until it is in there, or that (monotonic) moment, it does not exit.
+ * 0: systemd made none. -errno, as the next three. */
+int watchdog_asked(struct watchdog *watchdog, int64_t until_ns) must_check;
 int watchdog_report(struct watchdog *watchdog, int reports_fd) must_check;
 int watchdog_set_deadline(struct watchdog *watchdog, int64_t monotonic_ns) must_check;
 int watchdog_let_go(struct watchdog *watchdog) must_check;

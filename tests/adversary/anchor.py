@@ -8,6 +8,7 @@ has it among real cgroups.
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -19,8 +20,9 @@ from tap import case, main  # noqa: E402
 
 HELPER = os.path.abspath(sys.argv.pop(1))
 UNIT = "berm-test-0123456789abcdef.scope"
-JOIN_S = 5
+JOIN_S = 5  # that systemd has to find its number
 HAS_FAULTS = bool(os.environ.get("HELPER_HAS_FAULTS"))
+UNIT_ORDER = struct.Struct("=c7xq256s")
 CALLS = 40  # more than it makes but for its waits
 
 
@@ -39,8 +41,8 @@ class Anchor:
         if unit:
             self.name(unit)
 
-    def name(self, unit):
-        self.say(b"U" + unit.encode())
+    def name(self, unit, join_s=JOIN_S):
+        self.say(UNIT_ORDER.pack(b"U", time.monotonic_ns() + join_s * 10**9, unit.encode()))
         self.t.equal(self.near.recv(8), b"R")
 
     def say(self, packet, *fds):
@@ -143,6 +145,17 @@ def _(t):
         t.true(time.monotonic() - began >= JOIN_S, f"after {time.monotonic() - began} s")
 
 
+@case("T19 when systemd has refused, its number is nobody's to look for: the anchor leaves at once")
+def _(t):
+    began = time.monotonic()
+    anchor = Anchor(t)
+    anchor.name(UNIT, join_s=600)
+    anchor.name("")
+    anchor.say(b"L")
+    t.equal(anchor.wait(), 0)
+    t.true(time.monotonic() - began < 600, "at once")
+
+
 @case("T19 where no unit is, the anchor leaves at once, and outlives a stop all the same")
 def _(t):
     began = time.monotonic()
@@ -170,7 +183,8 @@ def _(t):
     anchor.hold(populated=1)
     here = os.open(t.dir, os.O_PATH)
     for packet, fds in ((b"?", ()), (b"?", (here, here)), (b"H", ()), (b"H", (here,)), (b"H", (here,) * 3),
-                        (b"U" + b"a" * 256, ()), (b"U" + b"a" * 4000, (here,))):
+                        (b"U", ()), (b"Unit", ()), (UNIT_ORDER.pack(b"U", 0, b"a" * 256), ()),
+                        (UNIT_ORDER.pack(b"U", 0, b"a" * 255) + b"b", ()), (b"U" + b"a" * 4000, (here,))):
         anchor.say(packet, *fds)
     anchor.hold_again()  # the first answer since
     held = [os.readlink(f"/proc/{anchor.child.pid}/fd/{fd}")
