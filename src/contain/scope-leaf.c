@@ -135,7 +135,7 @@ static int settle(struct scope *scope, struct proc_identity who, struct err *err
                          who.pid, wanted, seen);
 }
 
-static int set_limits(struct scope *scope, struct err *err)
+int scope_set_limits(struct scope *scope, struct err *err)
 {
     struct scope_limits *limits = &scope->limits;
     struct scope_setting settings[] = {
@@ -165,7 +165,7 @@ static int set_limits(struct scope *scope, struct err *err)
 
 /* Without accounting for swap (swapaccount=0) there is no file to set; without swap in the kernel none is
  * needed. */
-static int judge_swap(struct scope *scope, struct err *err)
+int scope_judge_swap(struct scope *scope, struct err *err)
 {
     char text[32];
     ssize_t got = os_cgroup_read(fd_num(&scope->leaf), "memory.swap.max", text, sizeof text);
@@ -183,7 +183,7 @@ int scope_leaves_make(struct scope *scope, struct err *err)
         make_leaf(scope, ANCHOR_LEAF_NAME, &scope->leaf, err) < 0 ||
         settle(scope, scope->request.anchor, err) < 0 ||
         settle(scope, scope->request.gate, err) < 0 || hand_down(scope, err) < 0 ||
-        set_limits(scope, err) < 0 || judge_swap(scope, err) < 0) {
+        scope_set_limits(scope, err) < 0 || scope_judge_swap(scope, err) < 0) {
         return -1;
     }
     int result = scope_events_open(scope);

@@ -71,7 +71,7 @@ struct scope_setting {
     const char *file;
     char wanted[32];
     bool
-        optional; /* it may not be there; what that means is judged by judge_swap() (scope-leaf.c) */
+        optional; /* it may not be there; what that means is judged by scope_judge_swap() */
 };
 
 /* scope-leaf.c */
@@ -79,6 +79,10 @@ int scope_leaves_make(struct scope *scope, struct err *err) must_check;
 /* Written, unless only_read, and read back; ERR_UNAVAILABLE names file, wanted and seen. */
 int scope_set(int cgroup_fd, const char *where, const struct scope_setting *setting, bool only_read,
               struct err *err) must_check;
+/* The leaf's limits, twice: set and read back one by one, and when all are set read back again. */
+int scope_set_limits(struct scope *scope, struct err *err) must_check;
+/* scope->limits.swap_max_bytes, once they are set. */
+int scope_judge_swap(struct scope *scope, struct err *err) must_check;
 /* The scope's own limits: above the leaf's, so that the leaf's are hit first, and a kill in the leaf leaves
  * the anchor alone. */
 int scope_set_outer(struct scope *scope, bool only_read, struct err *err) must_check;

@@ -46,8 +46,6 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
     "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-delegated",
                                         "contain/scope-systemd", "contain/scope-unit"),
-    # the broker's side of a scope: with real ones in tests/host/t/61-managed.py
-    "tests/unit/supervise/test-supervise.c": ("supervise/hold",),
     # a stage of a run, which only a run has the facts for
     "tests/unit/run/test-run.c": ("run/publish",),
 }.items() for source in sources}

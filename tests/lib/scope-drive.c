@@ -8,7 +8,7 @@
  *     --io                 with io.stat
  *     --watchdog           one more process, with a scope of its own
  *     --name NAME          instead of a new one
- *     --deadline-ms N      of the scope (60000)
+ *     --deadline-ms N      for it to be made, and to be gone (60000)
  *     --probe              what could be had, and nothing else
  *     --ask                and ask the manager
  *
@@ -17,7 +17,8 @@
  * and then "removed ..."; the program runs in the leaf and has its stdin from /dev/null. Then lines on
  * stdin are orders: events, watch N (until the Nth change of the events), counters, kill (until it is
  * empty), wait (for the program's end), remove, release (nothing is held any more), pressure MS.
- * At the end of stdin it exits and takes nothing away.
+ * At the end of stdin it exits and takes nothing away. Its role in the fault table is "controller" until the
+ * scope is begun, "scope" until the gate is admitted, or was refused, and "after".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,7 @@
 
 #include "anchor-message.h"
 #include "attributes.h"
+#include "fault.h"
 #include "helper-image.h"
 #include "process.h"
 #include "scope.h"
@@ -49,8 +51,9 @@ static struct {
     bool watchdog;
     int64_t deadline_ms;
     char **argv;
-} options = {.deadline_ms = 60000};
+} options = {.request = {.patience = {.fds = {-1, -1}}}, .deadline_ms = 60000};
 
+static FILE *orders;
 static pid_t payload;
 static int payload_pidfd;
 static int release_fd;
@@ -219,7 +222,7 @@ static void remove_scope(struct scope *scope)
 {
     struct scope_removed removed;
     int64_t began = now_ns();
-    scope_remove(scope, began + 30000000000LL, &removed);
+    scope_remove(scope, began + options.deadline_ms * 1000000, &removed);
     printf("removed gone=%d leaf=%d anchor=%d folder=%d unit=%d left=%s; %lld ms\n",
            removed.gone != NULL, removed.leaf, removed.anchor, removed.folder, removed.unit,
            removed.left, (long long)(now_ns() - began) / 1000000);
@@ -285,6 +288,7 @@ static void show_offer(const struct scope_offer *offer)
 static int give_up(struct scope *scope, const struct err *err)
 {
     printf("error %d %s\n", (int)err->code, err->msg);
+    fault_role("after");
     end_gate();
     if (scope) {
         end_watchdog();
@@ -321,6 +325,7 @@ static int drive(void)
     printf("pids %d %d %d\n", options.request.anchor.pid, payload, options.request.watchdog.pid);
     fflush(stdout);
     struct scope *scope = NULL;
+    fault_role("scope");
     if (scope_begin(&options.request, &scope, &err) < 0) {
         return give_up(NULL, &err);
     }
@@ -338,13 +343,14 @@ static int drive(void)
     if (scope_admit(scope, options.request.gate, &err) < 0) {
         return give_up(scope, &err);
     }
+    fault_role("after");
     printf("admitted %lld us\n", (long long)(now_ns() - before) / 1000);
     fflush(stdout);
     if (write(release_fd, "", 1) != 1) {
         die("release");
     }
     char line[128];
-    while (fgets(line, sizeof line, stdin)) {
+    while (fgets(line, sizeof line, orders)) {
         line[strcspn(line, "\n")] = '\0';
         obey(scope, line);
     }
@@ -365,6 +371,9 @@ int main(int argc, char **argv)
     static char program[] = "true";
     static char *nothing[] = {program, NULL};
     struct scope_request *request = &options.request;
+    /* An open that does nothing answers 0: what is read there must end. */
+    orders = fdopen(fcntl(0, F_DUPFD_CLOEXEC, 20), "r");
+    (void)dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
     options.question.runtime_dir = getenv("XDG_RUNTIME_DIR");
     options.argv = nothing;
     for (int i = 1; i < argc; i++) {

@@ -57,6 +57,12 @@ static void what_was_read_back_is_told(void **state)
     assert_int_equal(facts->temporary_bytes, CONTEXT_UNLIMITED);
     assert_int_equal(facts->tier, CONTEXT_TIER_NONE);
     assert_int_equal(facts->containment, CONTAINMENT_PARTIAL);
+    /* CX-1: and the guarantees are those of what holds it. */
+    assert_int_equal(facts->guarantees.level[GUARANTEE_PIDS], LEVEL_LIMITED);
+    assert_int_equal(facts->guarantees.level[GUARANTEE_SWAP], LEVEL_LIMITED);
+    held.swap_max_bytes = CGROUP_NO_LIMIT;
+    run_context_fill(run, NULL, context);
+    assert_int_equal(facts->guarantees.level[GUARANTEE_SWAP], LEVEL_NONE);
     char address[CONTEXT_ADDRESS_SIZE];
     assert_true(context_address(facts->leaf, address));
     assert_string_equal(address, "@berm/berm-k7f3-0123456789abcdef.scope");

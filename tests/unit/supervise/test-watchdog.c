@@ -121,6 +121,33 @@ static void its_death_is_noticed_and_what_it_reported_is_removed(void **state) /
     assert_int_equal(count_entries(place->path), 0);
 }
 
+/* A scope that was never made is let go before there is anything to be armed with. */
+static void it_lets_go_of_what_it_never_held(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    assert_non_null(watchdog);
+    assert_int_equal(watchdog_let_go(watchdog), 0);
+    assert_int_equal(watchdog_disarm(watchdog, &err), 0);
+    assert_int_equal(count_entries(place->path), 0);
+}
+
+/* T19: its number is nobody's to look for any more, once systemd has refused. */
+static void it_does_not_wait_for_a_unit_that_is_refused(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    place->request.unit = "berm-k7f3ab-0-watchdog.scope";
+    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    assert_non_null(watchdog);
+    with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
+    assert_int_equal(watchdog_asked(watchdog, os_clock_real.monotonic_ns() + 3600 * NS_PER_S), 0);
+    assert_int_equal(watchdog_asked(watchdog, 0), 0);
+    assert_int_equal(watchdog_disarm(watchdog, &err), 0);
+    assert_int_equal(os_poll(fd_num(&pidfd), POLLIN, WAIT_MS), POLLIN);
+}
+
 static void freed_without_disarming_it_tells_the_crash(void **state)
 {
     struct place *place = *state;
@@ -156,6 +183,8 @@ int main(void)
         PLACED(reports_lie_where_their_head_says),
         PLACED(what_it_makes_is_handed_over_and_gone_after_disarming),
         PLACED(its_death_is_noticed_and_what_it_reported_is_removed),
+        PLACED(it_lets_go_of_what_it_never_held),
+        PLACED(it_does_not_wait_for_a_unit_that_is_refused),
         PLACED(freed_without_disarming_it_tells_the_crash),
         PLACED(a_name_that_is_too_long_is_refused),
     };
