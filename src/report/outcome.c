@@ -336,6 +336,13 @@ static void say_limit(const struct report_facts *facts, struct words *words)
     const struct supervise_ending *ending = facts->ending;
     const struct limit *row = supervise_limit(ending->limit);
     int64_t seen = ending->seen[ending->limit];
+    if (ending->limit == LIMIT_DETACHED) {
+        say(words,
+            "%" PRId64
+            " process%s outlived the command, exit %d; declared work leaves nobody behind",
+            ending->limit_seen, ending->limit_seen == 1 ? "" : "es", ending->exit_code);
+        return;
+    }
     say(words, "the %s limit ended the run", row->name);
     for (int i = 0; i < facts->limit_count; i++) {
         const struct limit_fact *fact = &facts->limits[i];

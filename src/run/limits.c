@@ -74,6 +74,7 @@ static struct standing standing_of(const struct run_request *request,
         return (struct standing){TEMPORARY_FILES, private, tier->temporary_max_inodes, fixed};
     case LIMIT_NONE:
     case LIMIT_OUTPUT_IO:
+    case LIMIT_DETACHED:
     case LIMIT_COUNT:
     default:
         return (struct standing){0};

@@ -322,6 +322,7 @@ static void supervise(struct run *run)
                           ? preparation->limits.values.output_bytes
                           : KEEP_DEFAULT_BYTES,
         .limits = preparation->limits.values,
+        .detached_fails = request->authority == AUTHORITY_DECLARED,
         .interrupts = &run->interrupts,
         .cancel_fd = request->cancel_fd,
         .clock = request->clock,

@@ -14,7 +14,8 @@
  *
  * Rule of endings: what was seen first wins and stays, with one exception. The output limit and the
  * kept output are exact, and how much of a stream is read at which moment is berm's choice, not the
- * payload's: they hold also when the first process had already exited by itself.
+ * payload's: they hold also when the first process had already exited by itself. And a descendant that
+ * outlived it is a failure, where the request says so, however it exited.
  */
 #pragma once
 
@@ -66,8 +67,10 @@ struct broker {
     int64_t payload_until_ns;
     int64_t grace_until_ns;
     int64_t kill_until_ns;
-    int64_t round_at_ns;    /* the next round of SIGKILL */
-    int64_t look_at_ns;     /* the next look at the tree */
+    int64_t round_at_ns; /* the next round of SIGKILL */
+    int64_t look_at_ns;  /* the next look at the tree */
+    int64_t
+        leave_until_ns; /* whoever outlives the first process may end by itself; 0: nobody does */
     int64_t drain_until_ns; /* a slow reader onward is waited for no longer than this */
     bool launcher_kills;    /* it was told to: no round from outside before round_at_ns */
     int detail_cursor;

@@ -39,8 +39,21 @@ static void plan_drain(struct broker *broker)
     }
 }
 
+/* MD-1: who was there when the wait for the first process's heirs was over. */
+static void judge_detached(struct broker *broker)
+{
+    struct supervise_ending *ending = broker->ending;
+    bool by_itself = ending->how == ENDED_EXITED || ending->how == ENDED_SIGNALLED;
+    if (broker->request->detached_fails && broker->own_end && by_itself && ending->stragglers > 0) {
+        ending->how = ENDED_LIMIT;
+        ending->limit = LIMIT_DETACHED;
+        ending->limit_seen = ending->stragglers;
+    }
+}
+
 static void conclude(struct broker *broker)
 {
+    judge_detached(broker);
     broker->ending->finished_ns = broker_now(broker);
     plan_drain(broker);
     int result = streams_conclude(&broker->streams);
@@ -108,6 +121,16 @@ static void feed(struct broker *broker, enum stop_event event)
     case ACTION_NONE:
     default:
         break;
+    }
+}
+
+/* The first process has ended, and somebody is left. */
+static void leave(struct broker *broker)
+{
+    if (!broker->request->detached_fails || !broker->own_end || broker->state != STOP_RUNNING) {
+        feed(broker, EVENT_LEADER_GONE);
+    } else if (broker->leave_until_ns == 0) {
+        broker->leave_until_ns = broker_now(broker) + broker->request->limits.sample_ns;
     }
 }
 
@@ -239,7 +262,7 @@ void decide_payload_ended(struct broker *broker, int exit_code, int exit_signal,
     observe_private(broker, exit_code != 0 || exit_signal != 0);
     settle_exit(broker, exit_code, exit_signal);
     if (left) {
-        feed(broker, EVENT_LEADER_GONE);
+        leave(broker);
     }
 }
 
@@ -316,7 +339,7 @@ void decide_reap(struct broker *broker)
     } else if (broker->reaper.only_unclaimed) {
         decide_give_up(broker); /* nobody may be signalled: time would change nothing */
     } else if (leader_went) {
-        feed(broker, EVENT_LEADER_GONE);
+        leave(broker);
     }
     if (result < 0) {
         decide_failure(broker, result, "cannot wait for the payload's processes");
@@ -343,6 +366,8 @@ void decide_deadlines(struct broker *broker)
                          now_ns - broker->ending->created_ns);
         } else if (now_ns >= broker->payload_until_ns) {
             decide_limit(broker, LIMIT_TIMEOUT, limits->timeout_ns, now_ns - since_ns);
+        } else if (broker->leave_until_ns > 0 && now_ns >= broker->leave_until_ns) {
+            feed(broker, EVENT_LEADER_GONE);
         }
         break;
     case STOP_TERMINATING:

@@ -24,6 +24,7 @@ static const struct limit rows[LIMIT_COUNT] = {
 #undef X
         [LIMIT_NONE] = {.name = ""},
     [LIMIT_OUTPUT_IO] = {.name = "output_io"},
+    [LIMIT_DETACHED] = {.name = "detached_descendant"},
 };
 
 const struct limit *supervise_limit(enum supervise_limit limit)

@@ -63,6 +63,7 @@ static int64_t next_of_state(const struct broker *broker)
     case STOP_RUNNING: {
         int64_t until = earlier(broker->payload_until_ns, broker->look_at_ns);
         until = broker->state == STOP_RUNNING ? earlier(until, high_moment_ns(broker)) : until;
+        until = broker->leave_until_ns > 0 ? earlier(until, broker->leave_until_ns) : until;
         return broker->failure_heard ? until : earlier(until, broker->setup_until_ns);
     }
     case STOP_TERMINATING:

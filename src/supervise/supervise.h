@@ -90,6 +90,9 @@ struct supervise_request {
     int keep_fd[STREAM_COUNT]; /* files that keep the prefix; -1: none */
     int64_t keep_bytes;        /* how much each file may keep */
     struct supervise_limits limits;
+    /* A descendant that outlives the first process ends the run at LIMIT_DETACHED; who is gone within a sample
+     * interval was about to end. Else it is ended all the same, and only counted. */
+    bool detached_fails;
     struct interrupts *interrupts;
     int cancel_fd; /* becomes readable: stop as interrupted; -1: none */
     /* What a scope can be made of, and its name (scope.h); NULL, or SCOPE_NONE: there is none. */

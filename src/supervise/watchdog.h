@@ -24,7 +24,7 @@
  *
  * Its scope    (watchdog_asked()) a unit of its own keeps it alive when the run's scope, or the terminal's, is killed. The
  *              caller asks systemd for it, with the pid of watchdog_process(); request.unit is its name,
- *              and until it stands there the watchdog does not leave before 5 s have passed: no other
+ *              and until it stands there the watchdog does not leave before the moment that was told: no other
  *              process gets its pid meanwhile.
  * Deadline     for a berm that is stopped, or hangs: the watchdog then kills the leaf, and ten seconds later
  *              berm itself.

@@ -156,6 +156,12 @@ static void a_limit_names_its_value_and_where_it_came_from(void **state)
     ending->limit = LIMIT_OUTPUT_IO;
     decide_is(&facts, OUTCOME_SAFETY_LIMIT_EXCEEDED, "safety_limit_exceeded", "output_io",
               "LAMINA_SAFE_LIMIT_EXCEEDED");
+    ending->limit = LIMIT_DETACHED; /* MD-1 */
+    ending->limit_seen = 2;
+    decide_is(&facts, OUTCOME_SAFETY_LIMIT_EXCEEDED, "safety_limit_exceeded", "detached_descendant",
+              "LAMINA_SAFE_LIMIT_EXCEEDED");
+    message_has(&facts, "2 processes outlived the command");
+    assert_int_equal(report_exit_code(&facts), 120);
     ending->limit = LIMIT_NONE;
     decide_is(&facts, OUTCOME_INTERNAL_ERROR, "internal_error", NULL, "LAMINA_SAFE_INTERNAL");
 }

@@ -313,6 +313,51 @@ static void nothing_of_a_run_outlives_it(void **state)
     assert_int_equal(sigaction(SIGINT, &before_int, NULL), 0);
 }
 
+static struct run_result run_script(enum run_authority authority, const char *script)
+{
+    static char path_variable[] = "PATH=/usr/bin:/bin";
+    static char state_variable[96];
+    char *const environment[] = {path_variable, state_variable, NULL};
+    char *const argv[] = {scene.program, NULL};
+    char *const roots[] = {scene.folder, NULL};
+    (void)snprintf(state_variable, sizeof state_variable, "XDG_STATE_HOME=%s/state", scene.folder);
+    (void)unlink(scene.program);
+    int file = open(scene.program, O_WRONLY | O_CREAT | O_EXCL, 0755);
+    assert_int_equal(write(file, script, strlen(script)), (ssize_t)strlen(script));
+    close(file);
+    struct run_request request = run_request_plain();
+    request.argv = argv;
+    request.environment = environment;
+    request.authority = authority;
+    request.cwd = scene.folder;
+    request.roots = roots;
+    request.sample_ms = 50;
+    struct run_result result = {0};
+    struct err err = {0};
+    if (run_execute(&request, &result, &err) < 0) {
+        fail_msg("no record: %s", err.msg);
+    }
+    return result;
+}
+
+/* MD-1, IF-2: what a person's command leaves behind is ended and counted; declared work has failed with it. */
+static void declared_work_leaves_nobody_behind(void **state)
+{
+    static const char leaves[] = "#!/bin/sh\n(setsid sleep 1000 >/dev/null 2>&1 &)\nexit 0\n";
+    with_run_result persons = run_script(AUTHORITY_PERSON, leaves);
+    assert_int_equal(persons.outcome, OUTCOME_SUCCESS);
+    const json_t *tasks = json_object_get(persons.record, "tasks");
+    assert_int_equal(json_integer_value(json_object_get(tasks, "stragglers")), 1);
+    with_run_result declared = run_script(AUTHORITY_DECLARED, leaves);
+    assert_int_equal(declared.outcome, OUTCOME_SAFETY_LIMIT_EXCEEDED);
+    assert_int_equal(declared.exit_code, 120);
+    const json_t *report = json_object_get(declared.record, "report");
+    const json_t *limit = json_object_get(json_object_get(report, "termination"), "limit");
+    assert_string_equal(json_string_value(limit), "detached_descendant");
+    with_run_result alone = run_script(AUTHORITY_DECLARED, "#!/bin/sh\nexit 0\n");
+    assert_int_equal(alone.outcome, OUTCOME_SUCCESS);
+}
+
 static int make_folder(void **state)
 {
     (void)snprintf(scene.folder, sizeof scene.folder, "/tmp/berm-run-XXXXXX");
@@ -337,6 +382,7 @@ int main(void)
         cmocka_unit_test(a_program_changed_in_place_is_refused),
         cmocka_unit_test(every_way_out_disarms),
         cmocka_unit_test(nothing_of_a_run_outlives_it),
+        cmocka_unit_test(declared_work_leaves_nobody_behind),
     };
     return cmocka_run_group_tests_name("run/run", tests, make_folder, remove_folder);
 }

@@ -61,6 +61,35 @@ static void a_daemon_is_a_straggler(void **state)
     trial_done(&trial);
 }
 
+/* MD-1: where nobody may outlive the command, how it exited itself does not matter. */
+static void a_daemon_is_a_failure_where_the_request_says_so(void **state)
+{
+    struct trial trial = trial_of("/bin/sh", "-c", "(setsid sleep 100 >/dev/null 2>&1 &) ; exit 0");
+    trial.request.detached_fails = true;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_LIMIT);
+    assert_int_equal(ending->limit, LIMIT_DETACHED);
+    assert_int_equal(ending->limit_seen, 1);
+    assert_int_equal(ending->exit_code, 0);
+    assert_non_null(ending->tree_empty);
+    trial_done(&trial);
+}
+
+/* Whose input ends with the command ends by itself: that is no daemon. */
+static void who_is_about_to_end_is_none(void **state)
+{
+    struct trial trial = trial_of("/bin/bash", "-c", "exec 3> >(cat >/dev/null 2>&1); exit 4");
+    trial.request.detached_fails = true;
+    trial.request.limits.sample_ns = 20 * NS_PER_S;
+    trial.request.limits.one_deadline = false;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->how, ENDED_EXITED);
+    assert_int_equal(ending->exit_code, 4);
+    assert_int_equal(ending->stragglers, 0);
+    assert_int_equal(ending->stop_signal_count, 0);
+    trial_done(&trial);
+}
+
 /* T3, X1 */
 static void who_ignores_sigterm_is_killed(void **state)
 {
@@ -336,6 +365,8 @@ int main(void)
         cmocka_unit_test(a_signal_that_berm_did_not_send_is_told),
         cmocka_unit_test(a_timeout_ends_the_whole_tree),
         cmocka_unit_test(a_daemon_is_a_straggler),
+        cmocka_unit_test(a_daemon_is_a_failure_where_the_request_says_so),
+        cmocka_unit_test(who_is_about_to_end_is_none),
         cmocka_unit_test(who_ignores_sigterm_is_killed),
         cmocka_unit_test(a_changed_program_is_not_executed),
         cmocka_unit_test(what_cannot_be_executed_is_told),
