@@ -70,8 +70,7 @@ struct scope {
 struct scope_setting {
     const char *file;
     char wanted[32];
-    bool
-        optional; /* it may not be there; what that means is judged by scope_judge_swap() */
+    bool optional; /* it may not be there; what that means is judged by scope_judge_swap() */
 };
 
 /* scope-leaf.c */

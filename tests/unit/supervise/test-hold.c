@@ -115,7 +115,7 @@ static void whoever_is_still_in_the_leaf_is_ended(void **state)
     assert_non_null(broker.ending->scope.leaf_empty);
 }
 
-/* R4: the leaf's own limit, and no other, is told as its end. */
+/* R3: the leaf's own limit, and no other, is told as its end. */
 static void its_own_want_of_memory_ends_a_run(void **state)
 {
     kernel.events.oom_kill = 3; /* of the host, or of a cgroup above */
