@@ -19,7 +19,7 @@
     X(CHECK_CWD, "preflight.cwd", "the working folder is there, and in one of the roots")          \
     X(CHECK_HOST, "preflight.host", "the host says what memory it has")                            \
     X(CHECK_MEMORY, "preflight.memory", "the memory limit leaves the reserve to the host")         \
-    X(CHECK_CEILING, "preflight.ceiling", "a limit of declared work lies below its ceiling")       \
+    X(CHECK_CEILING, "preflight.ceiling", "a limit, and a mark below it, keeps to its ceiling")    \
     X(CHECK_GUARANTEE, "preflight.guarantee.", "a guarantee that was required can be enforced")    \
     X(CHECK_ENVIRONMENT, "preflight.environment", "no variable was asked for that is refused")     \
     X(CHECK_EXECUTABLE, "preflight.executable", "the command was found, allowed and hashed")       \
