@@ -413,7 +413,7 @@ void scope_remove(struct scope *scope, int64_t deadline_ns, struct scope_removed
             os_boundary(BOUNDARY_SCOPE_GONE);
             return;
         }
-        if (os_clock_real.monotonic_ns() >= deadline_ns) {
+        if (os_clock_real.monotonic_ns() >= patience_until(&scope->patience, deadline_ns)) {
             return;
         }
         int waited = os_poll(-1, 0, BETWEEN_LOOKS_MS);

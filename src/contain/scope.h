@@ -277,6 +277,7 @@ struct scope_removed {
     bool unit;
     char left[200];
 };
-/* The leaf, the anchor, then the scope, until deadline_ns (monotonic). A leaf that is not empty stays,
+/* The leaf, the anchor, then the scope, until deadline_ns (monotonic), or whoever asks to stop from now on has no
+ * more patience. A leaf that is not empty stays,
  * and so does the anchor. May be called again. */
 void scope_remove(struct scope *scope, int64_t deadline_ns, struct scope_removed *ret_removed);
