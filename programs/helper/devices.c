@@ -11,6 +11,7 @@
 #include "confine.h"
 #include "file.h"
 #include "launcher.h"
+#include "path.h"
 
 /* Source: Documentation/admin-guide/devices.txt of the kernel. */
 static const struct {
@@ -78,6 +79,13 @@ int devices_make(struct launcher *launcher)
     return result;
 }
 
+/* Bubblewrap lets no device be used in what it binds. fd: the root of the mount that `path` leads to. */
+static int open_devices(struct launcher *launcher, int fd, const char *path)
+{
+    int result = os_mounts_with_devices(fd);
+    return result == -ENOSYS ? mountinfo_open_devices(launcher, path) : result;
+}
+
 /* Only in its place: a copy of /dev would have to copy each of them. */
 static int place_devices(struct launcher *launcher)
 {
@@ -88,8 +96,31 @@ static int place_devices(struct launcher *launcher)
             placed = mounts_attach(fd_num(&launcher->devices[i]), fd_num(&place), devices[i].path);
         }
         fd_close(&launcher->devices[i]);
-        if (!fd_is_open(&placed)) {
-            return launcher_fail(launcher, fd_error(&placed), NULL, devices[i].path);
+        int result = fd_is_open(&placed) ? open_devices(launcher, fd_num(&placed), devices[i].path)
+                                         : fd_error(&placed);
+        if (result < 0) {
+            return launcher_fail(launcher, result, NULL, devices[i].path);
+        }
+    }
+    return 0;
+}
+
+/* Devices that were asked for are kept in there (--gpu); files of the host's /dev/shm are none. */
+static int open_kept(struct launcher *launcher)
+{
+    const struct launch_plan *plan = launcher->plan;
+    for (uint32_t i = 0; i < plan->item_count; i++) {
+        const struct launch_item *item = &launch_plan_items(plan)[i];
+        const char *path = launch_plan_string(plan, item->path);
+        if (item->kind != LAUNCH_KEEP || !path_is_beneath(path, "/dev") ||
+            path_is_beneath(path, "/dev/shm")) {
+            continue;
+        }
+        with_fd kept = fd_adopt(place_open(path, 0));
+        int result =
+            fd_is_open(&kept) ? open_devices(launcher, fd_num(&kept), path) : fd_error(&kept);
+        if (result < 0) {
+            return launcher_fail(launcher, result, NULL, path);
         }
     }
     return 0;
@@ -114,6 +145,7 @@ int devices_close(struct launcher *launcher)
     int same =
         fd_is_open(&dev) ? place_is_same(fd_num(&dev), fd_num(&launcher->dev)) : fd_error(&dev);
     int result = same == 1 ? place_devices(launcher) : same == 0 ? -EXDEV : same;
+    result = result < 0 ? result : open_kept(launcher);
     result = result < 0 ? result : mount_terminals();
     result = result < 0 ? result : os_mount_read_only(fd_num(&dev));
     return result < 0 ? result : mounts_must_be_read_only(fd_num(&dev));

@@ -93,7 +93,7 @@ int mounts_must_be_read_only(int fd) must_check; /* fd lies in the mount; -EPERM
 
 /* devices.c */
 int devices_take(struct launcher *launcher)
-    must_check; /* as they are on the host: they may be written */
+    must_check; /* before the kernel's file systems are closed */
 int devices_make(struct launcher *launcher) must_check;  /* before the private folders are placed */
 int devices_close(struct launcher *launcher) must_check; /* after it: filled, then read-only */
 
@@ -101,6 +101,8 @@ int devices_close(struct launcher *launcher) must_check; /* after it: filled, th
 
 /* What is mounted at a place or beneath it is read-only, one mount after the other. */
 int mountinfo_close(struct launcher *launcher, const char *path) must_check;
+/* In what is mounted at a place or beneath it, devices can be used. */
+int mountinfo_open_devices(struct launcher *launcher, const char *path) must_check;
 /* No file system of memory but the private one stays writable, nor one of the kernel, even in a folder that
  * was opened. Before anything is copied to another place: what is copied is closed there as well, and
  * there are fewer mounts to look at. That nothing else can be written is what the controller looks at. */

@@ -83,6 +83,22 @@ int mountinfo_close(struct launcher *launcher, const char *path)
     return each_mount(launcher, close_visit, path);
 }
 
+static int devices_visit(struct launcher *launcher, const struct mountinfo *line,
+                         const char *argument)
+{
+    if (!path_is_beneath(line->path, argument)) {
+        return 0;
+    }
+    with_fd found = reach(line);
+    int result = fd_is_open(&found) ? os_mount_with_devices(fd_num(&found)) : fd_error(&found);
+    return result == -ENOENT ? 0 : result;
+}
+
+int mountinfo_open_devices(struct launcher *launcher, const char *path)
+{
+    return each_mount(launcher, devices_visit, path);
+}
+
 /* The plan lets the payload write there, or it is the private file system. */
 static bool is_opened(const struct launcher *launcher, const struct mountinfo *line)
 {

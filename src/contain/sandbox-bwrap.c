@@ -1,4 +1,6 @@
-/* Bubblewrap's arguments, from the plan; handed over by descriptor (--args). */
+/* Bubblewrap's arguments, from the plan; handed over by descriptor (--args). What the launcher can do as well
+ * is left to it: bubblewrap makes a file system for each place that is hidden, and reads the list of all mounts
+ * anew for each that it binds. */
 #include "sandbox-priv.h"
 
 #include <stdio.h>
@@ -23,9 +25,20 @@ static const struct {
 } mount_options[] = {
     [MOUNT_READ_ONLY] = {"--ro-bind", true}, [MOUNT_WRITABLE] = {"--bind", true},
     [MOUNT_EMPTY] = {"--tmpfs", false},      [MOUNT_FOLDER] = {"--dir", false},
-    [MOUNT_DEVICES] = {"--dev-bind", true},  [MOUNT_PROCESSES] = {"--proc", false},
+    [MOUNT_PROCESSES] = {"--proc", false},
 };
-_Static_assert(countof(mount_options) == MOUNT_KIND_COUNT, "every kind of mount has an option");
+_Static_assert(countof(mount_options) == MOUNT_KIND_COUNT, "the last kind of mount has an option");
+
+bool sandbox_is_bare(const struct sandbox *sandbox, size_t index)
+{
+    const struct sandbox_mount *hidden = &sandbox->mounts[index];
+    for (size_t i = index + 1; i < sandbox->mount_count; i++) {
+        if (path_is_beneath(sandbox->mounts[i].path, hidden->path)) {
+            return false;
+        }
+    }
+    return hidden->kind == MOUNT_EMPTY;
+}
 
 static void add(struct buf *out, const char *word)
 {
@@ -42,6 +55,9 @@ void sandbox_render_arguments(const struct sandbox *sandbox, struct buf *out)
     }
     for (size_t i = 0; i < sandbox->mount_count; i++) {
         const struct sandbox_mount *entry = &sandbox->mounts[i];
+        if (entry->kind == MOUNT_DEVICES || sandbox_is_bare(sandbox, i)) {
+            continue;
+        }
         add(out, mount_options[entry->kind].option);
         add(out, entry->path);
         if (mount_options[entry->kind].twice) {

@@ -38,6 +38,13 @@ void sandbox_render_items(const struct sandbox *sandbox, struct buf *items, stru
         };
         buf_add(items, &item, sizeof item);
     }
+    for (size_t i = 0; i < sandbox->mount_count; i++) {
+        if (sandbox_is_bare(sandbox, i)) {
+            const struct launch_item item = {.kind = LAUNCH_MASK,
+                                             .path = put(text, sandbox->mounts[i].path)};
+            buf_add(items, &item, sizeof item);
+        }
+    }
 }
 
 /* The file that is executed is the last of the chain: the interpreter of a script. */
@@ -64,7 +71,7 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
     sandbox_render_items(sandbox, &items, &text);
     struct launch_plan plan = {
         .magic = LAUNCH_MAGIC,
-        .item_count = (uint32_t)sandbox->rule_count,
+        .item_count = (uint32_t)(buf_length(&items) / sizeof(struct launch_item)),
         .filter_count = (uint32_t)sandbox->filter_count,
         .private_bytes = (uint64_t)sandbox->private_bytes,
         .private_inodes = (uint64_t)sandbox->private_inodes,

@@ -44,9 +44,9 @@ void host_path_done(struct host_path *place);
 enum mount_kind {
     MOUNT_READ_ONLY, /* the host's, at the same place */
     MOUNT_WRITABLE,
-    MOUNT_EMPTY, /* an empty file system of memory; the launcher makes it read-only */
+    MOUNT_EMPTY, /* an empty file system of memory, which the launcher makes read-only; or its own cover */
     MOUNT_FOLDER,
-    MOUNT_DEVICES, /* the host's; the launcher makes another of it */
+    MOUNT_DEVICES, /* the launcher makes it */
     MOUNT_PROCESSES,
     MOUNT_KIND_COUNT
 };
@@ -172,6 +172,8 @@ void sockets_close(struct sandbox *sandbox, char *const *inherited);
 bool sockets_is_control_variable(const char *name);
 
 /* sandbox-bwrap.c, sandbox-launch.c: the rendered text, to be put into a sealed memfd. */
+/* A place that is hidden with all that is in it: the launcher covers it. */
+bool sandbox_is_bare(const struct sandbox *sandbox, size_t index);
 void sandbox_render_arguments(const struct sandbox *sandbox, struct buf *out);
 void sandbox_render_items(const struct sandbox *sandbox, struct buf *items, struct buf *text);
 int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct err *err) must_check;

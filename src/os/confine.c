@@ -102,6 +102,7 @@ static unsigned long flags_to_keep(unsigned long has)
         unsigned long has;
         unsigned long keep;
     } flags[] = {
+        {ST_RDONLY, MS_RDONLY},
         {ST_NOSUID, MS_NOSUID},
         {ST_NODEV, MS_NODEV},
         {ST_NOEXEC, MS_NOEXEC},
@@ -117,35 +118,49 @@ static unsigned long flags_to_keep(unsigned long has)
     return keep;
 }
 
-static int set_read_only(int fd, unsigned flags)
+enum { ATTRIBUTE_READ_ONLY = 0x1, ATTRIBUTE_NO_DEVICES = 0x4 }; /* MOUNT_ATTR_... */
+
+static int set_attributes(int fd, unsigned flags, uint64_t set, uint64_t clear)
 {
     const struct {
         uint64_t set, clear, propagation, userns_fd;
-    } attributes = {.set = 1}; /* MOUNT_ATTR_RDONLY */
+    } attributes = {.set = set, .clear = clear};
     return (int)OS_CALL(mount_setattr, syscall(CALL_MOUNT_SETATTR, fd, "", AT_EMPTY_PATH | flags,
                                                &attributes, sizeof attributes));
 }
 
-int os_mount_read_only(int fd)
+static int remount(int fd, unsigned long add, unsigned long leave_out)
 {
     struct statfs facts;
-    int result = set_read_only(fd, 0);
-    if (result != -ENOSYS) {
-        return result;
-    }
-    result = os_fstatfs(fd, &facts);
+    int result = os_fstatfs(fd, &facts);
     if (result < 0) {
         return result;
     }
     struct link_path target = link_of(fd);
-    return mount_call(
-        NULL, target.text, NULL,
-        MS_REMOUNT | MS_BIND | MS_RDONLY | flags_to_keep((unsigned long)facts.f_flags), NULL);
+    unsigned long flags = flags_to_keep((unsigned long)facts.f_flags) & ~leave_out;
+    return mount_call(NULL, target.text, NULL, MS_REMOUNT | MS_BIND | flags | add, NULL);
+}
+
+int os_mount_read_only(int fd)
+{
+    int result = set_attributes(fd, 0, ATTRIBUTE_READ_ONLY, 0);
+    return result == -ENOSYS ? remount(fd, MS_RDONLY, 0) : result;
 }
 
 int os_mounts_read_only(int fd)
 {
-    return set_read_only(fd, RECURSIVE);
+    return set_attributes(fd, RECURSIVE, ATTRIBUTE_READ_ONLY, 0);
+}
+
+int os_mount_with_devices(int fd)
+{
+    int result = set_attributes(fd, 0, 0, ATTRIBUTE_NO_DEVICES);
+    return result == -ENOSYS ? remount(fd, 0, MS_NODEV) : result;
+}
+
+int os_mounts_with_devices(int fd)
+{
+    return set_attributes(fd, RECURSIVE, 0, ATTRIBUTE_NO_DEVICES);
 }
 
 int os_place_of(int fd, struct os_place *ret_place)

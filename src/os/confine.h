@@ -41,6 +41,10 @@ int os_mount_attach(int copy_fd, int on_fd) must_check;
 int os_mount_read_only(int fd) must_check;
 /* The same, and whatever is mounted beneath it; -ENOSYS before Linux 5.12. */
 int os_mounts_read_only(int fd) must_check;
+/* fd is the root of a mount: devices in this one can be used, its other flags stay. */
+int os_mount_with_devices(int fd) must_check;
+/* The same, and whatever is mounted beneath it; -ENOSYS before Linux 5.12. */
+int os_mounts_with_devices(int fd) must_check;
 /* Where a descriptor leads, and through which mount, as /proc/self/mountinfo numbers it. */
 struct os_place {
     uint64_t mount_id;

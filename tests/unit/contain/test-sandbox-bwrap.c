@@ -21,16 +21,51 @@ static void every_sandbox_has_its_walls(void **state)
     trial_plan(&trial, *state);
     with_string words = arguments_of(trial.sandbox);
     static const char *const wanted[] = {
-        "--unshare-user", "--unshare-pid",       "--unshare-ipc",
-        "--unshare-uts",  "--unshare-net",       "--die-with-parent",
-        "--as-pid-1",     "--cap-drop ALL",      "--ro-bind / / --tmpfs /run",
-        "--proc /proc",   "--dev-bind /dev /dev"};
+        "--unshare-user", "--unshare-pid",  "--unshare-ipc",
+        "--unshare-uts",  "--unshare-net",  "--die-with-parent",
+        "--as-pid-1",     "--cap-drop ALL", "--ro-bind / / --tmpfs /run",
+        "--proc /proc"};
     for (size_t i = 0; i < countof(wanted); i++) {
         if (!strstr(words, wanted[i])) {
             fail_msg("'%s' is missing in: %s", wanted[i], words);
         }
     }
     trial_done(&trial);
+}
+
+static bool covers(const struct sandbox *sandbox, const char *path)
+{
+    with_buf items = buf_new(1 << 16);
+    with_buf text = buf_new(1 << 16);
+    sandbox_render_items(sandbox, &items, &text);
+    const struct launch_item *item = (const void *)buf_string(&items);
+    for (size_t i = 0; i < buf_length(&items) / sizeof *item; i++) {
+        if (item[i].kind == LAUNCH_MASK && strcmp(buf_string(&text) + item[i].path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct sandbox_mount mount_of(enum mount_kind kind, const char *path)
+{
+    return (struct sandbox_mount){.kind = kind, .path = (char *)(uintptr_t)path};
+}
+
+/* SB-5: a place is hidden by a file system of its own where something in it is shown, else by a cover. */
+static void what_is_hidden_as_a_whole_is_covered(void **state)
+{
+    struct sandbox_mount mounts[] = {
+        mount_of(MOUNT_EMPTY, "/home"),        mount_of(MOUNT_EMPTY, "/root"),
+        mount_of(MOUNT_EMPTY, "/srv/a"),       mount_of(MOUNT_READ_ONLY, "/srv/ab"),
+        mount_of(MOUNT_WRITABLE, "/home/u/p"), mount_of(MOUNT_DEVICES, "/dev")};
+    const struct sandbox sandbox = {.mounts = mounts, .mount_count = countof(mounts)};
+    with_string words = arguments_of(&sandbox);
+    assert_non_null(strstr(words, "--tmpfs /home --ro-bind /srv/ab /srv/ab --bind /home/u/p"));
+    assert_null(strstr(words, "/root"));
+    assert_null(strstr(words, "/dev"));
+    assert_true(covers(&sandbox, "/root") && covers(&sandbox, "/srv/a"));
+    assert_false(covers(&sandbox, "/home") || covers(&sandbox, "/dev"));
 }
 
 /* Only that one, after the tree was covered, and nothing in it can be written. */
@@ -77,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_PLACE(every_sandbox_has_its_walls),
         IN_PLACE(the_network_is_the_hosts_when_asked_for),
+        cmocka_unit_test(what_is_hidden_as_a_whole_is_covered),
         IN_PLACE(the_own_control_group_is_shown),
         IN_PLACE(names_are_no_options),
     };

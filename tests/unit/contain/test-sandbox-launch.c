@@ -28,7 +28,7 @@ static void the_plan_is_what_was_planned(void **state)
     assert_int_equal(plan->argument_count, 2);
     assert_string_equal(string_at(plan, plan->arguments, 1), "a b");
     assert_int_equal(plan->variable_count, trial.sandbox->environment.count);
-    assert_int_equal(plan->item_count, trial.sandbox->rule_count);
+    assert_true(plan->item_count >= trial.sandbox->rule_count); /* and what is hidden as a whole */
     assert_true(plan->filter_count > 0);
     struct stat stat;
     assert_int_equal(fstat(place->fd, &stat), 0);

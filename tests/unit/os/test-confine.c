@@ -133,6 +133,13 @@ static int all_mounts(void)
     }
     HOLDS(result == 0);
     HOLDS(os_mkdirat(upper, "x", 0700) == -EROFS);
+    struct statfs facts;
+    HOLDS(os_fstatfs(upper, &facts) == 0 && facts.f_flags & ST_NODEV);
+    HOLDS(os_mount_with_devices(upper) == 0 && os_fstatfs(upper, &facts) == 0);
+    HOLDS(!(facts.f_flags & ST_NODEV) && facts.f_flags & ST_RDONLY && facts.f_flags & ST_NOSUID);
+    HOLDS(os_fstatfs(hold("a/deep"), &facts) == 0 && facts.f_flags & ST_NODEV);
+    HOLDS(os_mounts_with_devices(upper) == 0 && os_fstatfs(hold("a/deep"), &facts) == 0);
+    HOLDS(!(facts.f_flags & ST_NODEV));
     HOLDS(os_mkdirat(hold("a/deep"), "x", 0700) == -EROFS);
     int copy = os_mount_copy(upper);
     HOLDS(copy >= 0 && os_mount_attach(copy, hold("b")) == 0);
