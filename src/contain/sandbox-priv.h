@@ -94,6 +94,15 @@ void mount_table_done(struct mount_table *table);
 enum { MOUNTS_MAX = 4 << 20 }; /* bytes of the text that are read */
 #define with_mount_table cleanup(mount_table_done) struct mount_table
 
+enum { NAMESPACES = 6 };
+
+/* berm's own, with which the sandbox's is compared. */
+struct own_facts {
+    bool known;
+    int64_t filters; /* -1: this kernel does not count them */
+    char namespaces[NAMESPACES][64];
+};
+
 struct sandbox {
     struct sandbox_mount *mounts;
     size_t mount_count;
@@ -133,6 +142,7 @@ struct sandbox {
     struct fd image;
     struct fd args;
 
+    struct own_facts own;
     bool verified;
     int landlock_abi;
     int facts; /* enum launch_fact */

@@ -105,16 +105,8 @@ static int check_filters(const char *text, int64_t ours, struct err *err)
                                         "none but berm's own");
 }
 
-static int count_own_filters(int64_t *ret_count, struct err *err)
-{
-    with_buf own = buf_new(STATUS_MAX);
-    int result = host_text_read(AT_FDCWD, "/proc/self/status", &own);
-    *ret_count = proc_number(buf_string(&own), "Seccomp_filters");
-    return result < 0 ? err_sys(err, result, "cannot read what filters berm itself") : 0;
-}
-
 static int check_status(const struct sandbox *sandbox, int proc_fd, const char *inside,
-                        int64_t own_filters, struct err *err)
+                        struct err *err)
 {
     with_buf status = buf_new(STATUS_MAX);
     if (read_text(proc_fd, "status", &status, err) < 0) {
@@ -129,30 +121,28 @@ static int check_status(const struct sandbox *sandbox, int proc_fd, const char *
                                           value[0] ? value : "no such line");
         }
     }
-    return check_ids(sandbox, text, err) < 0 || check_filters(text, own_filters, err) < 0
+    return check_ids(sandbox, text, err) < 0 || check_filters(text, sandbox->own.filters, err) < 0
                ? -1
                : check_pid_inside(text, inside, err);
 }
 
 /* --- namespaces --------------------------------------------------------------------------------- */
 
+static const char *const namespaces[NAMESPACES] = {"user", "mnt", "pid", "ipc", "uts", "net"};
+
 static int check_namespaces(const struct sandbox *sandbox, int proc_fd, struct err *err)
 {
-    static const char *const names[] = {"user", "mnt", "pid", "ipc", "uts", "net"};
-    for (size_t i = 0; i < countof(names); i++) {
+    for (size_t i = 0; i < countof(namespaces); i++) {
         char path[24];
-        char own_path[40];
         char inside[64];
-        char own[64];
-        (void)snprintf(path, sizeof path, "ns/%s", names[i]);
-        (void)snprintf(own_path, sizeof own_path, "/proc/self/ns/%s", names[i]);
+        (void)snprintf(path, sizeof path, "ns/%s", namespaces[i]);
         ssize_t length = os_readlinkat(proc_fd, path, inside, sizeof inside);
-        length = length < 0 ? length : os_readlinkat(AT_FDCWD, own_path, own, sizeof own);
         if (length < 0) {
-            return err_sys(err, (int)length, "cannot read namespace %s of the sandbox", names[i]);
+            return err_sys(err, (int)length, "cannot read namespace %s of the sandbox",
+                           namespaces[i]);
         }
-        bool shared = strcmp(inside, own) == 0;
-        bool wanted = sandbox->host_network && strcmp(names[i], "net") == 0;
+        bool shared = strcmp(inside, sandbox->own.namespaces[i]) == 0;
+        bool wanted = sandbox->host_network && strcmp(namespaces[i], "net") == 0;
         if (shared != wanted) {
             return sandbox_not_as_planned(
                 err, shared ? "a namespace is shared" : "a namespace is not", inside);
@@ -227,16 +217,41 @@ static int check_private(struct sandbox *sandbox, int proc_fd, dev_t *ret_device
     return 0;
 }
 
+int sandbox_know_self(struct sandbox *sandbox, struct err *err)
+{
+    struct own_facts *own = &sandbox->own;
+    if (own->known) {
+        return 0;
+    }
+    with_buf status = buf_new(STATUS_MAX);
+    int result = host_text_read(AT_FDCWD, "/proc/self/status", &status);
+    if (result < 0) {
+        return err_sys(err, result, "cannot read what filters berm itself");
+    }
+    own->filters = proc_number(buf_string(&status), "Seccomp_filters");
+    for (size_t i = 0; i < countof(namespaces); i++) {
+        char path[40];
+        (void)snprintf(path, sizeof path, "/proc/self/ns/%s", namespaces[i]);
+        ssize_t length =
+            os_readlinkat(AT_FDCWD, path, own->namespaces[i], sizeof own->namespaces[i]);
+        if (length < 0) {
+            return err_sys(err, (int)length, "cannot read berm's own namespace %s", namespaces[i]);
+        }
+    }
+    own->known = true;
+    return 0;
+}
+
 /* Of the launcher, who it is and what it may do; of what becomes the payload, everything. */
 static int check_process(struct sandbox *sandbox, struct proc_identity who, bool is_payload,
-                         int64_t own_filters, struct err *err)
+                         struct err *err)
 {
     dev_t private_device = 0;
     with_fd proc = fd_adopt(os_proc_open(who));
     if (!fd_is_open(&proc)) {
         return err_sys(err, fd_error(&proc), "cannot look at the sandbox");
     }
-    if (check_status(sandbox, fd_num(&proc), is_payload ? "2" : "1", own_filters, err) < 0) {
+    if (check_status(sandbox, fd_num(&proc), is_payload ? "2" : "1", err) < 0) {
         return -1;
     }
     bool as_planned =
@@ -249,10 +264,8 @@ static int check_process(struct sandbox *sandbox, struct proc_identity who, bool
 int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
                    struct proc_identity payload, const struct launch_word *word, struct err *err)
 {
-    int64_t own_filters = 0;
-    if (count_own_filters(&own_filters, err) < 0 ||
-        check_process(sandbox, launcher, false, own_filters, err) < 0 ||
-        check_process(sandbox, payload, true, own_filters, err) < 0) {
+    if (sandbox_know_self(sandbox, err) < 0 || check_process(sandbox, launcher, false, err) < 0 ||
+        check_process(sandbox, payload, true, err) < 0) {
         return -1;
     }
     sandbox->landlock_abi = word->value;

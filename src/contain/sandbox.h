@@ -95,6 +95,9 @@ int sandbox_args_fd(const struct sandbox *sandbox);
 /* True when the gate must become that user first. */
 bool sandbox_becomes(const struct sandbox *sandbox, uid_t *ret_uid, gid_t *ret_gid);
 
+/* What a verification compares with berm's own: read once, by the first that asks. Whoever waits for the sandbox
+ * has the time. */
+int sandbox_know_self(struct sandbox *sandbox, struct err *err) must_check;
 /* payload: the blocked process that will become it. ERR_UNAVAILABLE names the first thing that is not as
  * planned. */
 int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,

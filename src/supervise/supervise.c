@@ -275,6 +275,11 @@ static void set_up_sandbox(struct broker *broker)
     result = can_survey_later(broker) ? tree_survey(&broker->tree, broker_elapsed_ms(broker)) : 0;
     if (result < 0) {
         decide_failure(broker, result, "cannot list the processes of the host");
+        return;
+    }
+    struct err err = {0};
+    if (sandbox_know_self(broker->request->sandbox, &err) < 0) {
+        decide_broken(broker, &err);
     }
 }
 

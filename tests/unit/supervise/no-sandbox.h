@@ -44,6 +44,11 @@ int sandbox_args_fd(const struct sandbox *sandbox)
     abort();
 }
 
+int sandbox_know_self(struct sandbox *sandbox, struct err *err)
+{
+    abort();
+}
+
 int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
                    struct proc_identity payload, const struct launch_word *word, struct err *err)
 {
