@@ -10,7 +10,7 @@
  *   archive_create(archive, id, ".stdout")  a new file of the run beside its record, for kept output
  *   archive_find(archive, "k7f", id, err)   a whole id, an unambiguous beginning, or "last"
  *   archive_read(archive, id, err)          bounded, checked
- *   archive_is_due(archive, grew)           whether it is time to look for what to prune
+ *   archive_is_due(id, grew)                whether it is time to look for what to prune
  *   archive_prune(archive, &pruned, err)    the newest records stay, ARCHIVE_KEEP_RUNS at most
  *
  * Errors       ERR_NOT_FOUND, ERR_CONFLICT (ambiguous: the candidates are named), ERR_CORRUPT
@@ -53,10 +53,11 @@ int archive_find(struct archive *archive, const char *text, char id[RUN_ID_SIZE]
 json_t *archive_read(struct archive *archive, const char *id, struct err *err) must_check;
 /* Ids of all records, newest first. */
 int archive_list(struct archive *archive, struct strvec *ids, struct err *err) must_check;
-/* Looking at every file of 500 runs takes longer than a run: one does it in ARCHIVE_DUE_EVERY, and each
- * that kept output of its own (grew). Until then there may be that many records more. */
+/* Looking at every file of 500 runs takes longer than a run, and their list alone a fiftieth of it: one in
+ * ARCHIVE_DUE_EVERY does it, which its random id decides, and each that kept output of its own (grew). Until
+ * then there may be a few times that many records more. */
 enum { ARCHIVE_DUE_EVERY = 32 };
-bool archive_is_due(struct archive *archive, bool grew);
+bool archive_is_due(const char *id, bool grew);
 /* With dry_run nothing is removed and the figures say what would be. */
 int archive_prune(struct archive *archive, int dry_run, struct archive_pruned *ret_pruned,
                   struct err *err) must_check;

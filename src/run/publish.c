@@ -114,8 +114,7 @@ static void prune(struct run *run)
 {
     struct archive_pruned pruned;
     struct err err = {0};
-    if (!run->archive || !run->record_slot ||
-        !archive_is_due(run->archive, run->request->keep_output)) {
+    if (!run->archive || !run->record_slot || !archive_is_due(run->id, run->request->keep_output)) {
         return;
     }
     if (archive_prune(run->archive, false, &pruned, &err) < 0) {

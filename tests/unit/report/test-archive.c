@@ -226,17 +226,17 @@ static void pruning_keeps_the_newest(void **state)
     assert_int_equal(pruned.runs, 0);
 }
 
+/* Each last letter of an id is as likely as any other. */
 static void every_thirty_second_run_looks_for_what_to_prune(void **state)
 {
-    with_archive archive = open_in(*state);
+    char id[RUN_ID_SIZE] = "000000";
     int due = 0;
-    for (int i = 0; i < 3 * ARCHIVE_DUE_EVERY; i++) {
-        with_string id = memory_format("%06d", i);
-        write_record(archive, id, i, "{}");
-        due += archive_is_due(archive, false);
-        assert_true(archive_is_due(archive, true));
+    for (const char *last = "0123456789abcdefghjkmnpqrstvwxyz"; *last; last++) {
+        id[strlen(id) - 1] = *last;
+        due += archive_is_due(id, false);
+        assert_true(archive_is_due(id, true));
     }
-    assert_int_equal(due, 3);
+    assert_int_equal(due, 1);
 }
 
 static void pruning_keeps_the_bytes(void **state)
