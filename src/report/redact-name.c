@@ -26,21 +26,28 @@ bool redact_equals(struct span a, const char *word)
     return a.n == strlen(word) && redact_begins(a, word);
 }
 
+/* With its length, which the compiler knows. */
+#define WORD(text) ((struct span){(text), sizeof(text) - 1})
+
 /* A name is a credential's when it ends in one of these, separators left out, letters of any case. */
-static const char *const words[] = {
-    "password",   "passwords",  "passwd",      "passphrase",    "passcode",    "token",
-    "secret",     "secrets",    "apikey",      "accesskey",     "secretkey",   "privatekey",
-    "signingkey", "sharedkey",  "masterkey",   "encryptionkey", "accountkey",  "licensekey",
-    "authkey",    "credential", "credentials", "authorization", "auth",        "cookie",
-    "sessionid",  "sessid",     "jwt",         "bearer",        "amzsignature"};
+static const struct span words[] = {
+    WORD("password"),    WORD("passwords"),     WORD("passwd"),    WORD("passphrase"),
+    WORD("passcode"),    WORD("token"),         WORD("secret"),    WORD("secrets"),
+    WORD("apikey"),      WORD("accesskey"),     WORD("secretkey"), WORD("privatekey"),
+    WORD("signingkey"),  WORD("sharedkey"),     WORD("masterkey"), WORD("encryptionkey"),
+    WORD("accountkey"),  WORD("licensekey"),    WORD("authkey"),   WORD("credential"),
+    WORD("credentials"), WORD("authorization"), WORD("auth"),      WORD("cookie"),
+    WORD("sessionid"),   WORD("sessid"),        WORD("jwt"),       WORD("bearer"),
+    WORD("amzsignature")};
 
 /* And when one of these stands alone in a flag (`--pass`) or behind _ or . (`DB_PASS`): by
  * themselves they say other things (`PASS: test-1`, `PWD=/home`). */
 static const char *const weak_words[] = {"pass", "pwd", "pw"};
 
 /* What may follow without changing that. `token_file`, `password-stdin` name no secret. */
-static const char *const qualifiers[] = {"value", "base", "hash",    "prod", "dev",  "test",
-                                         "old",   "new",  "default", "raw",  "text", "string"};
+static const struct span qualifiers[] = {
+    WORD("value"), WORD("base"), WORD("hash"),    WORD("prod"), WORD("dev"),  WORD("test"),
+    WORD("old"),   WORD("new"),  WORD("default"), WORD("raw"),  WORD("text"), WORD("string")};
 
 enum { NAME_BYTES = 64 }; /* of the end of a name; what stands further ahead does not matter */
 
@@ -69,17 +76,17 @@ static void make_plain(struct plain *plain, struct span name)
     }
 }
 
-static bool ends_with(struct span text, const char *word)
+static bool ends_with(struct span text, const struct span *word)
 {
-    size_t n = strlen(word);
-    return text.n >= n && memcmp(text.p + text.n - n, word, n) == 0;
+    return text.n >= word->n && text.p[text.n - 1] == word->p[word->n - 1] &&
+           memcmp(text.p + text.n - word->n, word->p, word->n) == 0;
 }
 
 static struct span without_qualifier(struct span text)
 {
     for (size_t i = 0; i < sizeof qualifiers / sizeof qualifiers[0]; i++) {
-        if (ends_with(text, qualifiers[i])) {
-            return span_of(text.p, text.n - strlen(qualifiers[i]));
+        if (ends_with(text, &qualifiers[i])) {
+            return span_of(text.p, text.n - qualifiers[i].n);
         }
     }
     return text;
@@ -88,7 +95,7 @@ static struct span without_qualifier(struct span text)
 static bool ends_in_word(struct span text)
 {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (ends_with(text, words[i])) {
+        if (ends_with(text, &words[i])) {
             return true;
         }
     }
@@ -120,8 +127,8 @@ bool redact_is_header(struct span name)
 {
     struct plain plain;
     make_plain(&plain, name);
-    return ends_with(plain_span(&plain), "authorization") ||
-           ends_with(plain_span(&plain), "cookie");
+    return ends_with(plain_span(&plain), &WORD("authorization")) ||
+           ends_with(plain_span(&plain), &WORD("cookie"));
 }
 
 /* `-p` alone is a port, a path, a parent nearly everywhere: only these say a password with it. */
