@@ -9,6 +9,7 @@
 
 #include "bfs.h"
 #include "binding.h"
+#include "shebang.h"
 #include "strvec.h"
 #include "walk-priv.h"
 
@@ -68,20 +69,6 @@ int bound_file_make(const struct binding_request *request, enum binding_policy p
 int bound_file_recheck(const struct bound_file *bound, struct err *err) must_check;
 void bound_file_done(struct bound_file *bound);
 #define with_bound_file cleanup(bound_file_done) struct bound_file
-
-/* --- scripts ------------------------------------------------------------------------------------ */
-
-enum { SHEBANG_BYTES = 256 }; /* as much of a file as the kernel looks at */
-
-struct shebang {
-    char interpreter[SHEBANG_BYTES]; /* empty: this is no script */
-    char argument[SHEBANG_BYTES];    /* empty: none */
-};
-/* What the kernel makes of the first bytes of a file. */
-void shebang_parse(struct span head, struct shebang *ret_shebang);
-bool shebang_is_env(const struct shebang *shebang);
-/* The NAME of `#!/usr/bin/env NAME`, else NULL. */
-const char *shebang_env_name(const struct shebang *shebang);
 
 struct binding {
     struct bound_file files[BINDING_FILES_MAX]; /* the target, then its interpreters in order */

@@ -1,4 +1,4 @@
-#include "binding-priv.h"
+#include "shebang.h"
 
 #include <string.h>
 

@@ -27,6 +27,9 @@
     X(CHECK_SANDBOX, "preflight.sandbox", "a sandbox can be made")                                 \
     X(CHECK_SCOPE, "preflight.scope", "a scope can be made and holds its limits")                  \
     X(CHECK_ROOTS, "preflight.roots", "folders that are opened are there and may be opened")       \
+    X(CHECK_PROJECT, "preflight.project", "the project's berm.yaml can be read and believed")      \
+    X(CHECK_ENTRYPOINT, "preflight.entrypoint",                                                    \
+      "the command is the declared work that it is said to be")                                    \
     X(CHECK_USER, "preflight.user", "the user that it runs as is an ordinary one")
 
 #define X(enumerator, code, what) extern const char enumerator[];

@@ -43,6 +43,8 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     "tests/unit/report/test-redact.c": ("report/scan",),
     # tables without code, and the rules that only the validator asks
     "tests/unit/report/test-validate.c": ("report/report-v1", "report/rules", "report/run-v1"),
+    # the words of the audit: through what it makes of whole scripts
+    "tests/unit/preflight/test-audit.c": ("preflight/audit-words",),
     # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
     "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-delegated",
                                         "contain/scope-systemd", "contain/scope-unit"),

@@ -1,0 +1,289 @@
+/* A list of files, each looked at once, in the order in which they were named; what one names is added behind.
+ * The depth of a file is that of the file that named it first, and one more. */
+#include "audit-priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "program-priv.h"
+#include "shebang.h"
+#include "text.h"
+
+enum { HEAD_BYTES = 4096 };
+
+int audit_refuse(struct audit *audit, enum entrypoint_rule rule, const char *where, struct span saw)
+{
+    struct entrypoint_verdict *verdict = audit->verdict;
+    verdict->rule = rule;
+    (void)snprintf(verdict->where, sizeof verdict->where, "%.*s", (int)sizeof verdict->where - 1,
+                   where);
+    size_t n = saw.n < sizeof verdict->saw - 1 ? saw.n : sizeof verdict->saw - 1;
+    memcpy(verdict->saw, saw.p, n);
+    verdict->saw[n] = '\0';
+    return 1;
+}
+
+static int refuse_budget(struct audit *audit, const char *where, const char *what, int budget)
+{
+    char saw[sizeof audit->verdict->saw];
+    (void)snprintf(saw, sizeof saw, "more than %d %s", budget, what);
+    return audit_refuse(audit, RULE_UNREADABLE, where, span_of_string(saw));
+}
+
+int audit_look(struct audit *audit, const char *path, struct buf *text,
+               struct entrypoint_look *ret_look, struct err *err)
+{
+    if (++audit->looks > AUDIT_LOOKS) {
+        return refuse_budget(audit, path, "names that may be files", AUDIT_LOOKS);
+    }
+    return audit->files->look(audit->files->context, path, text, ret_look, err);
+}
+
+int audit_add(struct audit *audit, const char *path, unsigned depth)
+{
+    for (size_t i = 0; i < audit->paths.count; i++) {
+        if (strcmp(audit->paths.strings[i], path) == 0) {
+            return 0;
+        }
+    }
+    if (audit->paths.count == AUDIT_FILES) {
+        return refuse_budget(audit, path, "files", AUDIT_FILES);
+    }
+    if (depth > AUDIT_DEPTH) {
+        return refuse_budget(audit, path, "files that name each other in a row", AUDIT_DEPTH);
+    }
+    audit->depth[audit->paths.count] = depth;
+    strvec_push(&audit->paths, path);
+    return 0;
+}
+
+static int check_file(struct audit *audit, const char *path, const struct entrypoint_look *look)
+{
+    char saw[64];
+    switch (look->kind) {
+    case LOOK_FILE:
+        break;
+    case LOOK_LINK:
+        return audit_refuse(audit, RULE_LINK, path, span_of_string("a symbolic link"));
+    case LOOK_NOTHING:
+        return audit_refuse(audit, RULE_OUTSIDE, path, span_of_string("no such file"));
+    case LOOK_OTHER:
+    default:
+        return audit_refuse(audit, RULE_OUTSIDE, path, span_of_string("no regular file"));
+    }
+    if (look->links != 1) {
+        (void)snprintf(saw, sizeof saw, "%llu hard links", (unsigned long long)look->links);
+        return audit_refuse(audit, RULE_LINK, path, span_of_string(saw));
+    }
+    return look->shared
+               ? audit_refuse(audit, RULE_SHARED, path, span_of_string("others may write it"))
+               : 0;
+}
+
+static bool is_system_folder(const char *path)
+{
+    static const char *const folders[] = {"/bin/", "/usr/bin/", "/usr/local/bin/"};
+    for (size_t i = 0; i < countof(folders); i++) {
+        size_t n = strlen(folders[i]);
+        if (strncmp(path, folders[i], n) == 0 && path[n] != '\0' && !strchr(path + n, '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The interpreter of a `#!` line, and what it is told. */
+static int check_shebang(struct audit *audit, const char *path, struct span text)
+{
+    struct shebang shebang;
+    shebang_parse(text, &shebang);
+    const char *name = shebang_is_env(&shebang) ? shebang_env_name(&shebang) : NULL;
+    struct span program = span_of_string(name ? name : shebang.interpreter);
+    char where[sizeof audit->verdict->where];
+    (void)snprintf(where, sizeof where, "%.180s:1", path);
+    bool has_words = shebang_is_env(&shebang) && !name;
+    /* Behind `env -S` stands a command line, which may name a client. */
+    struct audit_place place = {.path = NULL, .where = where};
+    struct err err = {0};
+    if (has_words && audit_words(audit, &place, span_of_string(shebang.argument), &err) > 0) {
+        return 1;
+    }
+    enum program_class class = program_class(program);
+    if (class != PROGRAM_INTERPRETER && class != PROGRAM_UNKNOWN && !has_words) {
+        return audit_refuse(audit, program_rule(class), where, program);
+    }
+    const char *argument = name ? "" : shebang.argument;
+    bool harmless = argument[0] == '\0' || program_option_is_harmless(program, argument);
+    if (class == PROGRAM_UNKNOWN || has_words || !is_system_folder(shebang.interpreter) ||
+        (name && strchr(name, '/')) || !harmless) {
+        with_buf saw = buf_new(2 * SHEBANG_BYTES);
+        buf_add_format(&saw, "#!%s%s%s", shebang.interpreter, *shebang.argument ? " " : "",
+                       shebang.argument);
+        return audit_refuse(audit, RULE_INTERPRETER, where, buf_span(&saw));
+    }
+    return 0;
+}
+
+static int look_at_package(struct audit *audit, const char *path, unsigned depth, struct span text,
+                           struct err *err)
+{
+    with_json package = json_read(text, &json_budget_control, NULL);
+    if (!package) {
+        return audit_refuse(audit, RULE_UNREADABLE, path, span_of_string("no JSON"));
+    }
+    const char *name;
+    json_t *script;
+    json_object_foreach(json_object_get(package, "scripts"), name, script) {
+        with_buf where = buf_new(1000);
+        buf_add_format(&where, "%.100s: scripts.%.60s", path, name);
+        struct audit_place place = {.path = path, .where = buf_string(&where), .depth = depth};
+        int result = audit_words(
+            audit, &place, span_of(json_string_value(script), json_string_length(script)), err);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
+
+static bool is_python(const char *path, struct span text)
+{
+    struct shebang shebang;
+    shebang_parse(text, &shebang);
+    size_t n = strlen(path);
+    return (n > 3 && strcmp(path + n - 3, ".py") == 0) || strstr(shebang.argument, "python") ||
+           strstr(shebang.interpreter, "python");
+}
+
+static bool is_package(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, "package.json") == 0;
+}
+
+/* There is nothing to be read in it. A script may be called `batch`; a program of such a name is one. */
+static int check_compiled(struct audit *audit, size_t index)
+{
+    struct span path = span_of_string(audit->paths.strings[index]);
+    enum entrypoint_rule rule = program_rule(program_class(path));
+    bool other = rule == RULE_RUNNER || rule == RULE_WRAPPER;
+    return index == 0 && other ? audit_refuse(audit, rule, path.p, path) : 0;
+}
+
+static int look_at_file(struct audit *audit, size_t index, struct err *err)
+{
+    const char *path = audit->paths.strings[index];
+    with_buf text = buf_new(AUDIT_FILE_BYTES);
+    struct entrypoint_look look;
+    int result = audit_look(audit, path, &text, &look, err);
+    if (result == 0) {
+        result = check_file(audit, path, &look);
+    }
+    size_t head = buf_length(&text) < HEAD_BYTES ? buf_length(&text) : HEAD_BYTES;
+    if (result != 0) {
+        return result;
+    }
+    if (head > 0 && memchr(buf_string(&text), '\0', head)) {
+        return check_compiled(audit, index);
+    }
+    audit->bytes += buf_length(&text);
+    if (look.size_bytes > AUDIT_FILE_BYTES) {
+        return refuse_budget(audit, path, "bytes of one text", AUDIT_FILE_BYTES);
+    }
+    if (audit->bytes > AUDIT_TOTAL_BYTES) {
+        return refuse_budget(audit, path, "bytes together", AUDIT_TOTAL_BYTES);
+    }
+    if (is_package(path)) {
+        return look_at_package(audit, path, audit->depth[index], buf_span(&text), err);
+    }
+    if (span_starts_with(buf_span(&text), "#!")) {
+        result = check_shebang(audit, path, buf_span(&text));
+    }
+    const struct audit_place place = {.path = path,
+                                      .where = path,
+                                      .lines = true,
+                                      .python = is_python(path, buf_span(&text)),
+                                      .depth = audit->depth[index]};
+    return result != 0 ? result : audit_words(audit, &place, buf_span(&text), err);
+}
+
+/* A host program at the front: an interpreter with a script behind it, and nothing else. */
+static int check_host_program(struct audit *audit, char *const *argv)
+{
+    struct span program = span_of_string(argv[0]);
+    enum entrypoint_rule rule = program_rule(program_class(program));
+    if (rule != RULE_NONE) {
+        return audit_refuse(audit, rule, "argv[0]", program);
+    }
+    rule = program_argument_rule(program, argv[1]);
+    if (rule != RULE_NONE) {
+        return audit_refuse(audit, rule, "argv[1]", span_of_string(argv[1] ? argv[1] : argv[0]));
+    }
+    return audit_add(audit, argv[1], 0);
+}
+
+/* A repository's own wrapper is given away by what it is to start. */
+static int check_wrapped(struct audit *audit, char *const *argv)
+{
+    struct span word = span_of_string(argv[1] ? argv[1] : "");
+    enum program_class class = program_class(word);
+    if (word.n == 0 || !argv[2] || class == PROGRAM_UNKNOWN || class == PROGRAM_CLIENT) {
+        return 0;
+    }
+    return audit_refuse(audit, RULE_WRAPPER, "argv[1]", word);
+}
+
+static int check_front(struct audit *audit, char *const *argv, enum entrypoint_begin begin)
+{
+    struct span first = span_of_string(argv[0]);
+    if (begin == ENTRYPOINT_FILE_OR_INTERPRETER && !strchr(argv[0], '/')) {
+        return check_host_program(audit, argv);
+    }
+    /* A shell wants it, for a file at the top. */
+    bool here = begin == ENTRYPOINT_FILE_OR_INTERPRETER && span_starts_with(first, "./");
+    const char *path = argv[0] + (here ? 2 : 0);
+    if (!form_text_fits(SHAPE_PATH, path)) {
+        return audit_refuse(audit, RULE_OUTSIDE, "argv[0]", first);
+    }
+    /* A copy of one in the repository is one all the same. */
+    if (program_class(first) == PROGRAM_INTERPRETER) {
+        enum entrypoint_rule rule = program_argument_rule(first, argv[1]);
+        if (rule != RULE_NONE) {
+            return audit_refuse(audit, rule, "argv[1]",
+                                span_of_string(argv[1] ? argv[1] : argv[0]));
+        }
+    }
+    int result = check_wrapped(audit, argv);
+    return result == 0 ? audit_add(audit, path, 0) : result;
+}
+
+static int audit_all(struct audit *audit, char *const *argv, enum entrypoint_begin begin,
+                     struct err *err)
+{
+    int result = check_front(audit, argv, begin);
+    for (size_t i = 0; argv[i] && result == 0; i++) {
+        char where[32];
+        (void)snprintf(where, sizeof where, "argv[%zu]", i);
+        const struct audit_place place = {.where = where};
+        result = audit_words(audit, &place, span_of_string(argv[i]), err);
+    }
+    for (size_t i = 0; i < audit->paths.count && result == 0; i++) {
+        result = look_at_file(audit, i, err);
+    }
+    return result;
+}
+
+int entrypoint_audit(char *const *argv, enum entrypoint_begin begin,
+                     const struct entrypoint_files *files, struct entrypoint_verdict *ret_verdict,
+                     struct err *err)
+{
+    struct entrypoint_verdict verdict = {0};
+    struct audit audit = {.files = files, .verdict = &verdict};
+    int result = audit_all(&audit, argv, begin, err);
+    strvec_done(&audit.paths);
+    if (result < 0) {
+        return -1;
+    }
+    *ret_verdict = verdict;
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* program-priv.h
+ *
+ * Programs by their names: what starting one means for who wants to know what really runs.
+ *
+ * Names are compared without their folder and without a version at the end (python3.11 is python).
+ * Limitations  a program under another name is PROGRAM_UNKNOWN, which is refused where it matters.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "entrypoint.h"
+
+enum program_class {
+    PROGRAM_UNKNOWN,
+    PROGRAM_INTERPRETER,
+    PROGRAM_RUNNER,
+    PROGRAM_WRAPPER,
+    PROGRAM_CLIENT,
+};
+enum program_class program_class(struct span path);
+/* The rule that refuses a program of that class as a command; RULE_NONE for an interpreter. */
+enum entrypoint_rule program_rule(enum program_class class);
+
+/* What an interpreter makes of the first argument behind it: RULE_NONE when it is no option, and not its
+ * program either. */
+enum entrypoint_rule program_argument_rule(struct span interpreter, const char *argument);
+/* An argument of a `#!` line that changes how a script is run, and not what. */
+bool program_option_is_harmless(struct span interpreter, const char *argument);
+
+/* RULE_CLIENT or RULE_SOCKET for a word of a script, else RULE_NONE. */
+enum entrypoint_rule program_word_rule(struct span word);
+/* Does the word start scripts of package.json, or a makefile? */
+bool program_reads_package_json(struct span word);
+bool program_reads_makefile(struct span word);
+
+void program_document(struct buf *out);

@@ -1,0 +1,281 @@
+#include "fake-files.h"
+
+#include <stdio.h>
+
+#include "memory.h"
+
+/* EP-1, EP-2: how a command begins. */
+static void the_first_word_is_a_file_of_the_repository(void **state)
+{
+    static const struct fake_file files[] = {
+        {.path = "bench/run", .text = "#!/bin/sh\necho hi\n"},
+        {.path = "bench/compiled"},
+        {.path = "bench/link", .kind = LOOK_LINK},
+        {.path = "bench/folder", .kind = LOOK_OTHER},
+        {.path = "bench/hard", .links = 2},
+        {.path = "bench/shared", .shared = true},
+        {.path = "bench/batch", .text = "#!/bin/sh\n"}, /* a script may have such a name */
+        {.path = "tools/busybox"},
+        {.path = "tools/timeout"},
+        {.path = "tools/npx"},
+        {.path = "tools/python3"},
+        {.path = "tools/docker", .text = "#!/bin/sh\n"},
+        {.path = "e.py", .text = "#!/usr/bin/env python3\n"},
+    };
+    static const struct {
+        const char *argv[4];
+        enum entrypoint_rule rule;
+        const char *wanted;
+    } cases[] = {
+        {{"bench/run"}, RULE_NONE, ""},
+        {{"bench/run", "-c", "x"}, RULE_NONE, ""}, /* its own option, whatever that is */
+        {{"bench/compiled", "--size", "7"}, RULE_NONE, ""},
+        {{"bench/batch"}, RULE_NONE, ""},
+        {{"bench/link"}, RULE_LINK, "bench/link: a symbolic link"},
+        {{"bench/hard"}, RULE_LINK, "bench/hard: 2 hard links"},
+        {{"bench/shared"}, RULE_SHARED, "bench/shared"},
+        {{"bench/folder"}, RULE_OUTSIDE, "bench/folder: no regular file"},
+        {{"bench/none"}, RULE_OUTSIDE, "bench/none: no such file"},
+        {{"/bin/ls"}, RULE_OUTSIDE, "argv[0]: /bin/ls"},
+        {{"../run"}, RULE_OUTSIDE, "argv[0]: ../run"},
+        {{"bench/../bench/run"}, RULE_OUTSIDE, "argv[0]"},
+        {{"python3", "e.py"}, RULE_OUTSIDE, "python3: no such file"},
+        {{"tools/busybox", "sh"}, RULE_WRAPPER, "tools/busybox"},
+        {{"tools/timeout"}, RULE_WRAPPER, "tools/timeout"},
+        {{"tools/npx"}, RULE_RUNNER, "tools/npx"},
+        {{"tools/python3", "-c", "x"}, RULE_EVAL, "argv[1]: -c"},
+        {{"tools/python3", "-m", "x"}, RULE_LOADER, "argv[1]: -m"},
+        {{"tools/python3", "e.py"}, RULE_NONE, ""},
+        {{"tools/docker"}, RULE_CLIENT, "argv[0]: tools/docker"},
+        {{"bench/run", "python3", "x"}, RULE_WRAPPER, "argv[1]: python3"},
+        {{"bench/run", "sudo", "x"}, RULE_WRAPPER, "argv[1]: sudo"},
+        {{"bench/run", "--lang", "python"}, RULE_NONE, ""},
+        {{"bench/run", "docker", "x"}, RULE_CLIENT, "argv[1]: docker"},
+        {{"bench/run", "--with=podman"}, RULE_CLIENT, "argv[1]: podman"},
+        {{"bench/run", "unix:///run/docker.sock"}, RULE_SOCKET, "argv[1]: ///run/docker.sock"},
+        {{"bench/run", "bench/link"}, RULE_LINK, "bench/link"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct fake_files fake = {files, countof(files), 0};
+        assert_verdict(audited((char *const *)(uintptr_t)cases[i].argv, ENTRYPOINT_FILE, &fake),
+                       cases[i].rule, cases[i].wanted);
+    }
+}
+
+/* EP-2: declared work may begin with an interpreter, and a script right behind it. */
+static void work_may_begin_with_an_interpreter(void **state)
+{
+    static const struct fake_file files[] = {
+        {.path = "e.py", .text = "print(1)\n", .plain = true},
+        {.path = "bad.py", .text = "import os\nos.system('docker ps')\n", .plain = true},
+        {.path = "link.py", .kind = LOOK_LINK},
+    };
+    static const struct {
+        const char *argv[4];
+        enum entrypoint_rule rule;
+        const char *wanted;
+    } cases[] = {
+        {{"python3", "e.py", "-c"}, RULE_NONE, ""},
+        {{"python3", "-c", "x"}, RULE_EVAL, "argv[1]: -c"},
+        {{"python3", "-m", "x"}, RULE_LOADER, "argv[1]: -m"},
+        {{"python3", "-u", "e.py"}, RULE_OPTION, "argv[1]: -u"},
+        {{"python3"}, RULE_SCRIPT, "python3"},
+        {{"python3", "none.py"}, RULE_OUTSIDE, "none.py: no such file"},
+        {{"python3", "link.py"}, RULE_LINK, "link.py"},
+        {{"python3", "bad.py"}, RULE_CLIENT, "bad.py:2: docker"},
+        {{"env", "python3", "e.py"}, RULE_WRAPPER, "argv[0]: env"},
+        {{"sudo", "-u", "x"}, RULE_WRAPPER, "argv[0]: sudo"},
+        {{"xargs", "e.py"}, RULE_WRAPPER, "argv[0]: xargs"},
+        {{"timeout", "9", "e.py"}, RULE_WRAPPER, "argv[0]: timeout"},
+        {{"nohup", "e.py"}, RULE_WRAPPER, "argv[0]: nohup"},
+        {{"busybox", "sh"}, RULE_WRAPPER, "argv[0]: busybox"},
+        {{"sh", "-c", "true"}, RULE_EVAL, "argv[1]: -c"},
+        {{"npx", "x"}, RULE_RUNNER, "argv[0]: npx"},
+        {{"npm", "run", "x"}, RULE_RUNNER, "argv[0]: npm"},
+        {{"uv", "run", "x"}, RULE_RUNNER, "argv[0]: uv"},
+        {{"cargo", "run"}, RULE_RUNNER, "argv[0]: cargo"},
+        {{"make"}, RULE_RUNNER, "argv[0]: make"},
+        {{"docker", "run", "x"}, RULE_CLIENT, "argv[0]: docker"},
+        {{"kubectl", "get", "x"}, RULE_CLIENT, "argv[0]: kubectl"},
+        {{"something", "e.py"}, RULE_PROGRAM, "argv[0]: something"},
+        {{"./e.py", "x"}, RULE_NONE, ""},
+        {{".//e.py", "x"}, RULE_OUTSIDE, "argv[0]: .//e.py"},
+        {{"./../e.py", "x"}, RULE_OUTSIDE, "argv[0]: ./../e.py"},
+        {{"/usr/bin/python3", "e.py"}, RULE_OUTSIDE, "argv[0]: /usr/bin/python3"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct fake_files fake = {files, countof(files), 0};
+        assert_verdict(
+            audited((char *const *)(uintptr_t)cases[i].argv, ENTRYPOINT_FILE_OR_INTERPRETER, &fake),
+            cases[i].rule, cases[i].wanted);
+    }
+}
+
+/* EP-2, EP-3: the first line of a script says what runs. */
+static void first_lines_are_judged(void **state)
+{
+    static const struct {
+        const char *text;
+        enum entrypoint_rule rule;
+        const char *wanted;
+    } cases[] = {
+        {"#!/bin/sh\n", RULE_NONE, ""},
+        {"#!/bin/bash -eu\n", RULE_NONE, ""},
+        {"#! /usr/bin/env python3\n", RULE_NONE, ""},
+        {"#!/usr/bin/perl -w\n", RULE_NONE, ""},
+        {"#!/usr/bin/awk -f\n", RULE_NONE, ""},
+        {"#!/bin/sh", RULE_NONE, ""},
+        {"#!/bin/sh -c\n", RULE_INTERPRETER, "bench/run:1: #!/bin/sh -c"},
+        {"#!/usr/bin/node --import=./x\n", RULE_INTERPRETER, "--import"},
+        {"#!/usr/bin/python3 -m\n", RULE_INTERPRETER, "-m"},
+        {"#!/usr/bin/env -S node --import ./x\n", RULE_INTERPRETER, "-S node"},
+        {"#!/usr/bin/env X=1 python3\n", RULE_INTERPRETER, "X=1"},
+        {"#!/usr/bin/env\n", RULE_INTERPRETER, "#!/usr/bin/env"},
+        {"#!/usr/bin/env ./python3\n", RULE_INTERPRETER, "./python3"},
+        {"#!/opt/x/python3\n", RULE_INTERPRETER, "#!/opt/x/python3"},
+        {"#!/usr/bin/../x/sh\n", RULE_INTERPRETER, ""},
+        {"#!bench/wrap\n", RULE_INTERPRETER, "#!bench/wrap"},
+        {"#!/usr/bin/env wrap\n", RULE_INTERPRETER, "wrap"},
+        {"#!\n", RULE_INTERPRETER, ""},
+        {"#!/usr/bin/env npx\n", RULE_RUNNER, "bench/run:1: npx"},
+        {"#!/usr/bin/make -f\n", RULE_RUNNER, "bench/run:1: /usr/bin/make"},
+        {"#!/usr/bin/sudo /bin/sh\n", RULE_WRAPPER, "bench/run:1: /usr/bin/sudo"},
+        {"#!/bin/busybox sh\n", RULE_WRAPPER, "bench/run:1: /bin/busybox"},
+        {"#!/usr/bin/docker run\n", RULE_CLIENT, "bench/run:1: /usr/bin/docker"},
+        {"#!/usr/bin/env podman\n", RULE_CLIENT, "bench/run:1: podman"},
+        {"#!/usr/bin/env -S docker run -i x\n", RULE_CLIENT, "bench/run:1: docker"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct fake_files *fake = FAKE({.path = "bench/run", .text = cases[i].text});
+        assert_verdict(audited(ARGV("bench/run"), ENTRYPOINT_FILE, fake), cases[i].rule,
+                       cases[i].wanted);
+    }
+}
+
+/* EP-3: a client is found behind scripts, package scripts, makefiles, modules and wrappers, with its line. */
+static void clients_are_found_behind_what_a_script_names(void **state)
+{
+    static const struct fake_file files[] = {
+        {.path = "direct.sh", .text = "#!/bin/sh\n# docker is not used here\ntrue && docker run\n"},
+        {.path = "comment.sh", .text = "#!/bin/sh\n  # docker\necho dockerfile # fine\n"},
+        {.path = "tail.sh", .text = "#!/bin/sh\nx=' # '; docker run\n"},
+        {.path = "socket.sh", .text = "#!/bin/sh\ncurl --unix-socket /run/docker.sock x\n"},
+        {.path = "host.sh", .text = "#!/bin/sh\nDOCKER_HOST=tcp://x ./go\n"},
+        {.path = "a/one.sh", .text = "#!/bin/sh\n. ./lib/two\n"},
+        {.path = "a/lib/two", .text = "exec \"$HERE/three.sh\"\n", .plain = true},
+        {.path = "a/lib/three.sh", .text = "\n\nsudo podman run\n", .plain = true},
+        {.path = "npm.sh", .text = "#!/bin/sh\nnpm run bench\n"},
+        {.path = "package.json",
+         .text = "{\"keywords\": [\"docker\"], \"scripts\": {\"ok\": \"true\", "
+                 "\"bench\": \"nerdctl run\"}}",
+         .plain = true},
+        {.path = "b/pnpm.sh", .text = "#!/bin/sh\npnpm bench\n"},
+        {.path = "b/package.json", .text = "{\"scripts\": {", .plain = true},
+        {.path = "make.sh", .text = "#!/bin/sh\nmake bench\n"},
+        {.path = "Makefile", .text = "bench:\n\tkubectl apply\n", .plain = true},
+        {.path = "p/e.py", .text = "#!/usr/bin/env python3\nfrom lib.deep import x\n"},
+        {.path = "p/lib/deep.py", .text = "run(['crictl'])\n", .plain = true},
+        {.path = "j/e.mjs", .text = "#!/usr/bin/env node\nimport { x } from './lib';\n"},
+        {.path = "j/lib.js", .text = "spawn('buildah')\n", .plain = true},
+        {.path = "link.sh", .text = "#!/bin/sh\n./helper\n"},
+        {.path = "helper", .kind = LOOK_LINK},
+        {.path = "up.sh", .text = "#!/bin/sh\n../outside.sh ../../x/y.sh /etc/z.sh\n"},
+        {.path = "data.sh", .text = "#!/bin/sh\ncat words.txt\n"},
+        {.path = "words.txt", .text = "docker\n", .plain = true},
+        {.path = "bare.sh", .text = "#!/bin/sh\nsh setup\n"},
+        {.path = "setup", .text = "harbor push\n", .plain = true},
+        {.path = "round.sh", .text = "#!/bin/sh\n./round.sh ./round2.sh\n"},
+        {.path = "round2.sh", .text = "./round.sh\n", .plain = true},
+        {.path = "shebang.sh", .text = "#!/bin/sh\n./inner\n"},
+        {.path = "inner", .text = "#!/usr/bin/env -S npx tsx\n"},
+    };
+    static const struct {
+        const char *path;
+        enum entrypoint_rule rule;
+        const char *wanted;
+    } cases[] = {
+        {"direct.sh", RULE_CLIENT, "direct.sh:3: docker"},
+        {"comment.sh", RULE_NONE, ""},
+        {"tail.sh", RULE_CLIENT, "tail.sh:2: docker"},
+        {"socket.sh", RULE_SOCKET, "socket.sh:2: /run/docker.sock"},
+        {"host.sh", RULE_SOCKET, "host.sh:2: DOCKER_HOST"},
+        {"a/one.sh", RULE_CLIENT, "a/lib/three.sh:3: podman"},
+        {"npm.sh", RULE_CLIENT, "package.json: scripts.bench: nerdctl"},
+        {"b/pnpm.sh", RULE_CLIENT, "package.json: scripts.bench"},
+        {"make.sh", RULE_CLIENT, "Makefile:2: kubectl"},
+        {"p/e.py", RULE_CLIENT, "p/lib/deep.py:1: crictl"},
+        {"j/e.mjs", RULE_CLIENT, "j/lib.js:1: buildah"},
+        {"link.sh", RULE_LINK, "helper"},
+        {"up.sh", RULE_NONE, ""},
+        {"data.sh", RULE_NONE, ""},
+        {"bare.sh", RULE_CLIENT, "setup:1: harbor"},
+        {"round.sh", RULE_NONE, ""},
+        {"shebang.sh", RULE_INTERPRETER, "inner:1: #!/usr/bin/env -S npx tsx"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct fake_files fake = {files, countof(files), 0};
+        assert_verdict(audited(ARGV(cases[i].path), ENTRYPOINT_FILE, &fake), cases[i].rule,
+                       cases[i].wanted);
+    }
+    struct fake_files *broken = FAKE({.path = "npm.sh", .text = "#!/bin/sh\nnpm test\n"},
+                                     {.path = "package.json", .text = "{", .plain = true});
+    assert_verdict(audited(ARGV("npm.sh"), ENTRYPOINT_FILE, broken), RULE_UNREADABLE,
+                   "package.json: no JSON");
+    /* Also what the command itself is told to run. */
+    struct fake_files *told = FAKE({.path = "run"}, {.path = "x/y.sh", .text = "docker\n"});
+    assert_verdict(audited(ARGV("run", "--script=x/y.sh"), ENTRYPOINT_FILE, told), RULE_CLIENT,
+                   "x/y.sh:1: docker");
+}
+
+/* FS-5: what is too much to be looked at is refused, and the bound is named. */
+static void budgets_refuse(void **state)
+{
+    struct fake_files *large =
+        FAKE({.path = "run", .text = "#!/bin/sh\n", .size_bytes = AUDIT_FILE_BYTES + 1});
+    assert_verdict(audited(ARGV("run"), ENTRYPOINT_FILE, large), RULE_UNREADABLE,
+                   "run: more than 262144 bytes of one text");
+
+    enum { COUNT = AUDIT_FILES + 1 };
+    struct fake_file files[COUNT];
+    char paths[COUNT][16];
+    char texts[COUNT][32];
+    with_buf all = buf_new(1 << 16);
+    buf_add_string(&all, "#!/bin/sh\n");
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)snprintf(paths[i], sizeof paths[i], "f%zu.sh", i);
+        (void)snprintf(texts[i], sizeof texts[i], "./f%zu.sh\n", i + 1);
+        files[i] = (struct fake_file){.path = paths[i], .text = texts[i]};
+        buf_add_format(&all, "./f%zu.sh\n", i);
+    }
+    struct fake_files chain = {files, COUNT, 0};
+    assert_verdict(audited(ARGV("f0.sh"), ENTRYPOINT_FILE, &chain), RULE_UNREADABLE,
+                   "f9.sh: more than 8 files that name each other in a row");
+    for (size_t i = 1; i < COUNT; i++) {
+        files[i].text = "true\n";
+    }
+    files[0].text = buf_string(&all);
+    assert_verdict(audited(ARGV("f0.sh"), ENTRYPOINT_FILE, &chain), RULE_UNREADABLE,
+                   "f64.sh: more than 64 files");
+
+    with_buf words = buf_new(1 << 20);
+    buf_add_string(&words, "#!/bin/sh\n");
+    for (size_t i = 0; i < AUDIT_LOOKS; i++) {
+        buf_add_format(&words, "a/%zu\n", i);
+    }
+    struct fake_files *many = FAKE({.path = "run", .text = buf_string(&words)});
+    assert_verdict(audited(ARGV("run"), ENTRYPOINT_FILE, many), RULE_UNREADABLE,
+                   "more than 8192 names that may be files");
+    assert_true(many->looks <= AUDIT_LOOKS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_word_is_a_file_of_the_repository),
+        cmocka_unit_test(work_may_begin_with_an_interpreter),
+        cmocka_unit_test(first_lines_are_judged),
+        cmocka_unit_test(clients_are_found_behind_what_a_script_names),
+        cmocka_unit_test(budgets_refuse),
+    };
+    return cmocka_run_group_tests_name("preflight/audit", tests, NULL, NULL);
+}
