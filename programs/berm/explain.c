@@ -203,6 +203,29 @@ static void add_sandbox(struct buf *out, const json_t *explained)
     }
 }
 
+static void add_project(struct buf *out, const json_t *explained)
+{
+    const json_t *project = lookup(explained, "project");
+    if (!json_is_object(project)) {
+        return;
+    }
+    buf_add_string(out, "project    ");
+    add_text(out, lookup_text(project, "file"));
+    const json_t *require = lookup(project, "require");
+    buf_add_string(out, "\n  requires ");
+    buf_add_string(out, json_array_size(require) == 0 ? " nothing" : "");
+    for (size_t i = 0; i < json_array_size(require); i++) {
+        buf_add_char(out, ' ');
+        add_text(out, json_string_value(json_array_get(require, i)));
+    }
+    const char *workload = lookup_text(project, "workload");
+    if (workload) {
+        buf_add_string(out, "\n  workload  ");
+        add_text(out, workload);
+    }
+    buf_add_char(out, '\n');
+}
+
 static void add_checks(struct buf *out, const json_t *explained)
 {
     const json_t *checks = lookup(explained, "checks");
@@ -220,6 +243,7 @@ static void add_checks(struct buf *out, const json_t *explained)
 void explain_render(const json_t *explained, struct buf *out)
 {
     add_command(out, explained);
+    add_project(out, explained);
     add_executable(out, explained);
     buf_add_string(out, "limits\n");
     const json_t *limits = lookup(explained, "limits");

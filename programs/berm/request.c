@@ -73,6 +73,7 @@ int request_from_options(const struct options *options, struct run_request *requ
     set_text(options, OPTION_CWD, &request->cwd);
     set_text(options, OPTION_REPORT, &request->report);
     set_text(options, OPTION_LABEL, &request->label);
+    set_text(options, OPTION_WORKLOAD, &request->workload);
     set_stdin(options, request);
     if (options_given(options, OPTION_ENV)) {
         strvec_push_all(&request->overrides, options->values[OPTION_ENV].texts.strings);

@@ -305,6 +305,18 @@ static const struct option run_options[] = {
         .help = "a word of your own in the record",
     },
     {
+        .id = OPTION_WORKLOAD,
+        .kind = KIND_TEXT,
+        .name = "--workload",
+        .value = "NAME",
+        .group = "results",
+        .help = "it is this workload of berm.yaml, or refused",
+        .more =
+            "The command must be the argv that berm.yaml declares for NAME, with declared values "
+            "of its parameters, and stand the audit that `berm config check` makes. The record "
+            "carries the name, and a timeout that is declared holds unless another is given.",
+    },
+    {
         .id = OPTION_JSON,
         .kind = KIND_TEXT,
         .name = "--json",
@@ -380,6 +392,10 @@ static const struct option context_options[] = {
         .words = option_tier_words,
         .completion = COMPLETE_WORDS,
     },
+    JSON_FLAG("one object"),
+};
+
+static const struct option config_options[] = {
     JSON_FLAG("one object"),
 };
 
@@ -507,6 +523,27 @@ const struct verb verbs[VERB_COUNT] = {
                 "run; 9: it cannot be proved, or the tier is too low. What is proved and what is "
                 "not stands in berm-context.h, for programs that link libberm-context.",
             OPTIONS(context_options),
+        },
+    [VERB_CONFIG] =
+        {
+            .id = VERB_CONFIG,
+            .name = "config",
+            .operands = "show | check [--] COMMAND [ARG...]",
+            .summary = "what berm.yaml declares, and what is refused of it",
+            .about =
+                "berm config show reads the project's berm.yaml (in the nearest folder with .git "
+                "or "
+                ".berm, else in the working folder) and prints what it requires and declares; each "
+                "entrypoint, workload and daemon is audited as at a launch, and what would be "
+                "refused is told with the rule, the line and what to do instead. The answer is no "
+                "when there is one.\n"
+                "berm config check says whether COMMAND is an entrypoint that tier runs may "
+                "launch. "
+                "It starts nothing.\n"
+                "What berm.yaml may say, and every rule, stands in docs/formats/project-v1.md; a "
+                "schema for editors is installed as share/berm/schema/project-v1.schema.json.",
+            .most_operands = 1024,
+            OPTIONS(config_options),
         },
     [VERB_RECOVER] =
         {

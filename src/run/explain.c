@@ -58,6 +58,7 @@ json_t *run_explain(const struct run_request *request, struct err *err)
     json_object_set_new(json, "schema", json_string("berm.explain/v1"));
     json_object_set_new(json, "command", redact_argv(request->argv));
     json_object_set_new(json, "cwd", json_text(span_of_string(preparation.cwd_path)));
+    json_object_set_new(json, "project", run_project_to_json(&preparation, request->workload));
     json_object_set_new(json, "executable",
                         preparation.binding ? binding_to_json(preparation.binding) : json_null());
     json_object_set_new(json, "limits", limits_to_json(&preparation.limits));

@@ -149,6 +149,13 @@ static struct limit_fact decide(const struct run_request *request, const struct 
     } else if (limit == LIMIT_TIMEOUT && asked < 0) {
         fact.source = row->option; /* none, said explicitly */
     }
+    /* What a workload declares is no more than a default of its own. */
+    int64_t declared = request->workload_timeout_ms;
+    if (limit == LIMIT_TIMEOUT && asked == 0 && declared > 0 &&
+        (fact.value == 0 || declared < fact.value)) {
+        fact.value = declared;
+        fact.source = "the workload's declaration";
+    }
     return fact;
 }
 

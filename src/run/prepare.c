@@ -217,15 +217,21 @@ static void prepare_guarantees(const struct run_request *request, struct prepara
     }
 }
 
-void prepare(const struct run_request *request, struct preparation *preparation)
+void prepare(const struct run_request *asked, struct preparation *preparation)
 {
     struct err err = {0};
+    struct run_request wanted = *asked; /* and what the project wants */
+    const struct run_request *request = &wanted;
     const struct os_clock *clock = request->clock;
     if (open_cwd(request, preparation, &err) < 0) {
         refuse(preparation, CHECK_CWD, &err, "give an existing folder with --cwd");
     }
     contain_choose(preparation->offer, &preparation->contain);
     bool here = fd_is_open(&preparation->cwd);
+    if (here && checks_ok(&preparation->checks)) {
+        run_project_apply(&wanted, preparation);
+    }
+    preparation->require = wanted.require;
     if (envelope_read(here ? fd_num(&preparation->cwd) : AT_FDCWD, clock->realtime_ns(),
                       &preparation->envelope, &err) < 0) {
         refuse(preparation, CHECK_HOST, &err, "mount /proc");
@@ -256,6 +262,7 @@ void preparation_done(struct preparation *preparation)
     }
     sandbox_free(preparation->sandbox);
     json_decref(preparation->could);
+    project_done(&preparation->project);
     binding_free(preparation->binding);
     environment_done(&preparation->environment);
     checks_done(&preparation->checks);

@@ -26,13 +26,14 @@ static int check_argv(const struct run_request *request, struct err *err)
     return 0;
 }
 
-static int check_scope(const char *scope, struct err *err)
+static int check_scope(const char *field, const char *scope, struct err *err)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
     size_t n = scope ? strlen(scope) : 1;
     if (scope && (n == 0 || n > 128 || strspn(scope, allowed) != n)) {
-        return err_set(err, ERR_USAGE, "scope: 1 to 128 letters, digits and . _ : - are allowed");
+        return err_set(err, ERR_USAGE, "%s: 1 to 128 letters, digits and . _ : - are allowed",
+                       field);
     }
     return 0;
 }
@@ -88,8 +89,9 @@ static int check_high(const struct run_request *request, struct err *err)
 
 int run_request_check(const struct run_request *request, struct err *err)
 {
-    if (check_argv(request, err) < 0 || check_scope(request->scope, err) < 0 ||
-        check_sandbox(request, err) < 0 || check_high(request, err) < 0) {
+    if (check_argv(request, err) < 0 || check_scope("scope", request->scope, err) < 0 ||
+        check_scope("workload", request->workload, err) < 0 || check_sandbox(request, err) < 0 ||
+        check_high(request, err) < 0) {
         return -1;
     }
     for (size_t i = 0; i < countof(limits); i++) {
@@ -125,6 +127,7 @@ struct run_request_holder {
     char *report;
     char *label;
     char *scope;
+    char *workload;
     bool keep_output;
     bool measure_io;
     struct strvec require;
@@ -163,6 +166,8 @@ static const struct record_field request_fields[] = {
           .maximum = 200, .doc = "text for the record"),
     FIELD(struct run_request_holder, scope, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, OPTIONAL,
           .minimum = 1, .maximum = 128, .doc = "what the run belongs to, for the record"),
+    FIELD(struct run_request_holder, workload, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, OPTIONAL,
+          .minimum = 1, .maximum = 64, .doc = "the declared work of the project that argv is"),
     FIELD(struct run_request_holder, keep_output, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "keep the output beside the record"),
     FIELD(struct run_request_holder, measure_io, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
@@ -230,6 +235,7 @@ int run_request_decode(const json_t *json, enum run_authority authority,
     request.report = holder->report;
     request.label = holder->label;
     request.scope = holder->scope;
+    request.workload = holder->workload;
     request.keep_output = holder->keep_output;
     request.measure_io = holder->measure_io;
     request.cgroup_parent = holder->cgroup_parent;

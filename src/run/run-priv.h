@@ -7,6 +7,7 @@
 #include "archive.h"
 #include "contain.h"
 #include "envelope.h"
+#include "project.h"
 #include "run.h"
 #include "scope.h"
 #include "slot.h"
@@ -33,6 +34,8 @@ struct preparation {
     char cwd_path[4096];
     struct envelope envelope;
     bool envelope_known;
+    struct project project; /* of the working folder */
+    uint32_t require;       /* what was asked for, and what the project wants besides */
     struct checks checks;
     struct run_limits limits;
     const struct scope_offer *offer; /* what can hold the run; borrowed */
@@ -54,6 +57,12 @@ void prepare_offer(const struct run_request *request, struct scope_offer *ret_of
 void prepare_promise(const struct preparation *preparation, struct guarantees *guarantees);
 void preparation_done(struct preparation *preparation);
 #define with_preparation cleanup(preparation_done) struct preparation
+
+/* project.c: adds to the request what the project wants, and to the checks what is wrong with it. The working
+ * folder is open. */
+void run_project_apply(struct run_request *request, struct preparation *preparation);
+/* {file, require, workload}, or null where there is no project. */
+json_t *run_project_to_json(const struct preparation *preparation, const char *workload) must_check;
 
 /* watch.c: the watchdog of a run in a scope; zero: none. */
 struct run_watch {

@@ -225,7 +225,7 @@ static int judge_scope(const struct run *run, const struct scope *scope, struct 
 {
     struct scope_limits limits;
     scope_limits(scope, &limits);
-    bool wanted = (run->request->require & (1U << GUARANTEE_SWAP)) != 0;
+    bool wanted = (run->preparation.require & (1U << GUARANTEE_SWAP)) != 0;
     return wanted && limits.swap_max_bytes != 0
                ? err_set(
                      err, ERR_UNAVAILABLE,
@@ -355,7 +355,7 @@ static void begin(struct run *run)
     run->started_ns = request->clock->monotonic_ns();
     run->facts = (struct report_facts){
         .label = request->label,
-        .scope = request->scope,
+        .scope = request->scope ? request->scope : request->workload,
         .report_file = request->report,
         .command = request->argv,
         .cwd = request->cwd ? request->cwd : ".",

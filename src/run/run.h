@@ -12,6 +12,8 @@
  *
  * Order        id and slots first (a complete provisional record), then limits and preflight, then
  *              binding, then the broker, then publication; see ARCHITECTURE.md.
+ * Project      where the working folder lies in a project with a berm.yaml (project.h), what that requires
+ *              is required as if it had been asked for; it takes nothing away.
  * Authority    AUTHORITY_PERSON is a person at a command line: any command, and limits as far as the
  *              host's reserve allows. For AUTHORITY_DECLARED (tiers, agents) limits only go down from
  *              their ceilings and the command must be declared (IF-2, docs/adr/0006).
@@ -80,6 +82,9 @@ struct run_request {
     const char *label;
     /* What the run belongs to, for the record: [A-Za-z0-9._:-]{1,128}; NULL: nothing. */
     const char *scope;
+    /* The declared work of the project that argv is; refused when it is not. NULL: none. */
+    const char *workload;
+    int64_t workload_timeout_ms; /* what its declaration says; the run finds it out itself */
     bool keep_output;
     bool measure_io;           /* a wish: what was read and written, by its cgroup */
     uint32_t require;          /* guarantees that must be enforced, by bit; asks for a sandbox */

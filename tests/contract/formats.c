@@ -2,8 +2,8 @@
  *
  * The formats of reports and records as the library knows them, for who compares or writes them down:
  *
- *   formats schema report|run     the JSON Schema
- *   formats tables report|run     the markdown tables of the format's page
+ *   formats schema report|run|project     the JSON Schema
+ *   formats tables report|run|project     the markdown tables of the format's page
  *   formats check report|run      for each JSON text on stdin, ended by NUL: a line "valid", or
  *                                 "invalid" and the faults
  */
@@ -11,13 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "entrypoint.h"
 #include "json.h"
 #include "memory.h"
+#include "project.h"
 #include "validate.h"
 
 static const struct format {
     const char *name;
-    const struct record *record;
+    const struct record *record; /* NULL: it is that of berm.yaml, a form */
     size_t (*validate)(const json_t *json, struct strvec *faults);
     void (*document)(struct buf *out);
     const char *end; /* where another format's own page takes over */
@@ -25,11 +27,13 @@ static const struct format {
     {"report", &report_v1_record, validate_report, validate_document_report, NULL},
     {"run", &run_v1_record, validate_run_record, validate_document_run,
      "\n## `lamina.safe-runner-report/v1`"},
+    {"project", NULL, NULL, entrypoint_document, NULL},
 };
 
 static int write_schema(const struct format *format)
 {
-    with_json schema = record_schema(format->record);
+    with_json schema =
+        format->record ? record_schema(format->record) : form_schema(&project_form, "berm.yaml");
     with_buf text = buf_new(1 << 20);
     if (json_write(schema, JSON_READABLE, &text, NULL) < 0) {
         return 1;
@@ -41,6 +45,13 @@ static int write_schema(const struct format *format)
 static int write_tables(const struct format *format)
 {
     with_buf text = buf_new(1 << 20);
+    if (!format->record) {
+        form_document(&project_form, &text);
+        buf_add_char(&text, '\n');
+        format->document(&text);
+        fputs(buf_string(&text), stdout);
+        return 0;
+    }
     record_document(format->record, &text);
     const char *end = format->end ? strstr(buf_string(&text), format->end) : NULL;
     if (end) {
@@ -72,6 +83,9 @@ static void check_text(const struct format *format, struct span text)
 
 static int check_all(const struct format *format)
 {
+    if (!format->validate) {
+        return 2;
+    }
     char *text = NULL;
     size_t size = 0;
     ssize_t length;
@@ -98,6 +112,6 @@ int main(int argc, char **argv)
             }
         }
     }
-    fputs("usage: formats schema|tables|check report|run\n", stderr);
+    fputs("usage: formats schema|tables|check report|run|project\n", stderr);
     return 2;
 }

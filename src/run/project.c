@@ -1,0 +1,143 @@
+/* What the project of the working folder declares, as far as it concerns a run: it adds what it requires, and
+ * says whether the command is the workload that it was called. */
+#include "run-priv.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "entrypoint.h"
+#include "memory.h"
+
+static void refuse(struct checks *checks, const char *code, const struct err *err,
+                   const char *remedy)
+{
+    checks_add_take(checks, code, false, memory_copy_string(err->msg), memory_copy_string(""),
+                    memory_copy_string(remedy));
+}
+
+static int read_project(struct preparation *preparation, struct err *err)
+{
+    with_string root = NULL;
+    return project_find(preparation->cwd_path, &root, err) < 0
+               ? -1
+               : project_read(root, &preparation->project, err);
+}
+
+/* Never less than was asked for. */
+static void add_required(const struct project *project, struct run_request *request,
+                         struct strvec *notes)
+{
+    uint32_t wanted = 0;
+    with_buf names = buf_new(1000);
+    for (size_t i = 0; i < project->require.count; i++) {
+        uint32_t one = 0;
+        BUG_IF(guarantee_parse_set(project->require.strings[i], &one, NULL) < 0);
+        wanted |= one;
+        buf_add_format(&names, "%s%s", i > 0 ? ", " : "", project->require.strings[i]);
+    }
+    if ((wanted & ~request->require) != 0) {
+        strvec_push_format(notes, "'%s' requires %s", project->path, buf_string(&names));
+    }
+    request->require |= wanted;
+}
+
+static void refuse_work(struct checks *checks, const char *name,
+                        const struct entrypoint_verdict *verdict)
+{
+    with_buf saw = buf_new(2000);
+    entrypoint_explain(verdict, &saw);
+    checks_add_take(checks, CHECK_ENTRYPOINT, false,
+                    memory_format("the command is not to be run as workload '%s'", name),
+                    memory_copy_string(buf_string(&saw)),
+                    memory_copy_string(verdict->rule == RULE_UNDECLARED
+                                           ? "give the words of its argv in berm.yaml, with values "
+                                             "of its parameters"
+                                           : entrypoint_instead(verdict->rule)));
+}
+
+static int judge_work(const struct preparation *preparation, const struct run_request *request,
+                      const struct project_workload *workload,
+                      struct entrypoint_verdict *ret_verdict, struct err *err)
+{
+    with_bfs_dir root = {0};
+    if (bfs_dir_open(AT_FDCWD, preparation->project.root, BFS_TRUST_ANY, &root, err) < 0) {
+        return -1;
+    }
+    const struct entrypoint_files files = entrypoint_files_of(&root);
+    return workload_judge(workload, request->argv, &files, ret_verdict, err);
+}
+
+static const struct project_workload *find_work(const struct preparation *preparation,
+                                                const char *name, struct err *err)
+{
+    const struct project *project = &preparation->project;
+    if (!project->present) {
+        (void)err_set(err, ERR_NOT_FOUND, "--workload %s: there is no berm.yaml here", name);
+        return NULL;
+    }
+    const struct project_workload *found = form_find(&project->workload, sizeof *found, name);
+    if (!found) {
+        (void)err_set(err, ERR_NOT_FOUND, "--workload %s: '%s' declares no such workload", name,
+                      project->path);
+        return NULL;
+    }
+    if (strcmp(preparation->cwd_path, project->root) != 0) {
+        (void)err_set(err, ERR_REFUSED, "--workload %s: its words are meant for '%s'", name,
+                      project->root);
+        return NULL;
+    }
+    return found;
+}
+
+static void check_work(struct run_request *request, struct preparation *preparation)
+{
+    struct err err = {0};
+    struct checks *checks = &preparation->checks;
+    const struct project_workload *workload = find_work(preparation, request->workload, &err);
+    if (!workload) {
+        refuse(checks, CHECK_ENTRYPOINT, &err,
+               "declare it under workload: in berm.yaml, and run it in the folder of that file");
+        return;
+    }
+    struct entrypoint_verdict verdict = {0};
+    if (judge_work(preparation, request, workload, &verdict, &err) < 0) {
+        refuse(checks, CHECK_ENTRYPOINT, &err, "");
+    } else if (verdict.rule != RULE_NONE) {
+        refuse_work(checks, workload->item.name, &verdict);
+    }
+    request->workload_timeout_ms = workload->timeout_s * 1000;
+}
+
+void run_project_apply(struct run_request *request, struct preparation *preparation)
+{
+    struct err err = {0};
+    if (read_project(preparation, &err) < 0) {
+        refuse(&preparation->checks, CHECK_PROJECT, &err,
+               "mend it: what a project requires is not guessed");
+        return;
+    }
+    if (preparation->project.present) {
+        add_required(&preparation->project, request, &preparation->notes);
+    }
+    if (request->workload) {
+        check_work(request, preparation);
+    }
+}
+
+json_t *run_project_to_json(const struct preparation *preparation, const char *workload)
+{
+    const struct project *project = &preparation->project;
+    if (!project->present) {
+        return json_null();
+    }
+    json_t *require = json_array();
+    for (size_t i = 0; i < project->require.count; i++) {
+        json_array_append_new(require, json_string(project->require.strings[i]));
+    }
+    json_t *json = json_object();
+    json_object_set_new(json, "file", json_text(span_of_string(project->path)));
+    json_object_set_new(json, "require", require);
+    json_object_set_new(json, "workload",
+                        workload ? json_text(span_of_string(workload)) : json_null());
+    return json;
+}

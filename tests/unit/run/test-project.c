@@ -1,0 +1,158 @@
+#include "../unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "run-priv.h"
+
+static char top[] = "/tmp/berm-run-project-XXXXXX";
+
+static int make_tree(void **state)
+{
+    assert_non_null(mkdtemp(top));
+    assert_int_equal(chdir(top), 0);
+    assert_int_equal(mkdir(".git", 0700), 0);
+    return mkdir("sub", 0700);
+}
+
+static int remove_tree(void **state)
+{
+    (void)unlink("berm.yaml");
+    (void)unlink("run");
+    assert_int_equal(rmdir("sub"), 0);
+    assert_int_equal(rmdir(".git"), 0);
+    assert_int_equal(chdir("/"), 0);
+    return rmdir(top);
+}
+
+static void write_file(const char *name, const char *text, mode_t mode)
+{
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(name, mode), 0);
+}
+
+/* What a request becomes in the folder. */
+static void apply(const char *folder, struct run_request *request,
+                  struct preparation *ret_preparation)
+{
+    *ret_preparation = (struct preparation){0};
+    (void)snprintf(ret_preparation->cwd_path, sizeof ret_preparation->cwd_path, "%s", folder);
+    run_project_apply(request, ret_preparation);
+}
+
+#define SET(guarantee) (UINT32_C(1) << (guarantee))
+
+/* CT-2, IF-2: a project adds to what is required, from every folder of it, and takes nothing away. */
+static void a_project_adds_and_never_takes_away(void **state)
+{
+    with_string sub = memory_format("%s/sub", top);
+    static const struct {
+        const char *require;
+        uint32_t asked;
+        uint32_t wanted;
+        size_t notes;
+    } cases[] = {
+        {"[network]", 0, SET(GUARANTEE_NETWORK), 1},
+        {"[network]", SET(GUARANTEE_MEMORY), SET(GUARANTEE_NETWORK) | SET(GUARANTEE_MEMORY), 1},
+        {"[network]", SET(GUARANTEE_NETWORK), SET(GUARANTEE_NETWORK), 0},
+        {"[network]", GUARANTEE_ALL, GUARANTEE_ALL, 0},
+        {"[]", GUARANTEE_ALL, GUARANTEE_ALL, 0},
+        {"[managed]", 0, GUARANTEE_ALL, 1},
+        {"[memory, pids]", 0, SET(GUARANTEE_MEMORY) | SET(GUARANTEE_PIDS), 1},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        with_string text = memory_format("schema: 1\nrequire: %s\n", cases[i].require);
+        write_file("berm.yaml", text, 0600);
+        struct run_request request = run_request_plain();
+        request.require = cases[i].asked;
+        with_preparation preparation;
+        apply(i % 2 ? sub : top, &request, &preparation);
+        assert_true(checks_ok(&preparation.checks));
+        assert_int_equal(request.require, cases[i].wanted);
+        assert_int_equal(preparation.notes.count, cases[i].notes);
+        with_json json = run_project_to_json(&preparation, NULL);
+        assert_true(json_is_string(json_object_get(json, "file")));
+    }
+    unlink("berm.yaml");
+    struct run_request request = run_request_plain();
+    with_preparation none;
+    apply(top, &request, &none);
+    assert_true(checks_ok(&none.checks));
+    assert_int_equal(request.require, 0);
+    with_json json = run_project_to_json(&none, NULL);
+    assert_true(json_is_null(json));
+}
+
+/* CT-3: what cannot be read is not taken for nothing. */
+static void a_broken_file_is_a_refusal(void **state)
+{
+    write_file("berm.yaml", "schema: 1\nrequire: managed\n", 0600);
+    struct run_request request = run_request_plain();
+    with_preparation preparation;
+    apply(top, &request, &preparation);
+    const struct check *failed = checks_first_failed(&preparation.checks);
+    assert_string_equal(failed->code, "preflight.project");
+    assert_non_null(strstr(failed->what, "berm.yaml:2:10: require: must be a list"));
+    assert_int_not_equal(strlen(failed->remedy), 0);
+}
+
+/* TR-2: a command that is called a workload is that one, and stands the audit. */
+static void work_is_what_it_is_called(void **state)
+{
+    write_file("berm.yaml",
+               "schema: 1\nworkload:\n  w: { argv: [./run, '{n}'], parameters: {n: [1, 2]}, "
+               "timeout_s: 9 }\n"
+               "  d: { argv: [run/docker] }\n  p: { argv: [run] }\n",
+               0600);
+    write_file("run", "#!/bin/sh\n", 0700);
+    with_string sub = memory_format("%s/sub", top);
+    static char run[] = "./run";
+    static char one[] = "1";
+    static char three[] = "3";
+    static char bare[] = "run";
+    char *const good[] = {run, one, NULL};
+    char *const bad[] = {run, three, NULL};
+    char *const program[] = {bare, NULL};
+    const struct {
+        const char *name;
+        const char *folder;
+        char *const *argv;
+        const char *wanted; /* of the check; NULL: it may run */
+    } cases[] = {
+        {"w", top, bad, "[undeclared]"},
+        {"x", top, good, "declares no such workload"},
+        {"w", sub, good, "its words are meant for"},
+        {"p", top, program, "[program]"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct run_request request = run_request_plain();
+        request.workload = cases[i].name;
+        request.argv = cases[i].argv;
+        with_preparation preparation;
+        apply(cases[i].folder, &request, &preparation);
+        const struct check *failed = checks_first_failed(&preparation.checks);
+        assert_non_null(failed);
+        assert_string_equal(failed->code, "preflight.entrypoint");
+        with_string all = memory_format("%s %s", failed->what, failed->saw);
+        if (!strstr(all, cases[i].wanted)) {
+            fail_msg("case %zu: %s", i, all);
+        }
+        assert_int_not_equal(strlen(failed->remedy), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_project_adds_and_never_takes_away),
+        cmocka_unit_test(a_broken_file_is_a_refusal),
+        cmocka_unit_test(work_is_what_it_is_called),
+    };
+    return cmocka_run_group_tests_name("run/project", tests, make_tree, remove_tree);
+}
