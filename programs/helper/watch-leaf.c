@@ -47,28 +47,78 @@ void leaf_take(struct watchdog *watchdog, const struct watch_leaf *leaf, struct 
     }
 }
 
-void leaf_kill(struct watchdog *watchdog)
+/* Who is left is seen. The gate may not have reached the leaf yet. */
+static void kill_in(const struct watchdog *watchdog, const struct fd *cgroup)
 {
-    if (fd_is_open(&watchdog->leaf)) {
-        (void)!os_cgroup_kill(fd_num(&watchdog->leaf)); /* who is left is seen */
+    if (fd_is_open(cgroup)) {
+        (void)!os_cgroup_kill(fd_num(cgroup));
     }
-    if (fd_is_open(&watchdog->gate)) { /* it may not have reached the leaf yet */
+    if (fd_is_open(&watchdog->gate)) {
         (void)!os_pidfd_signal(fd_num(&watchdog->gate), SIGKILL);
     }
 }
 
-bool leaf_is_gone(const struct watchdog *watchdog)
+void leaf_kill(struct watchdog *watchdog)
 {
-    return !fd_is_open(&watchdog->leaf) || is_removed(fd_num(&watchdog->leaf));
+    kill_in(watchdog, &watchdog->leaf);
+}
+
+/* --- a scope that was never armed --------------------------------------------------------------- */
+
+/* It was named before it was made, by a name that nobody can guess, and that is all that is known. */
+static bool is_only_named(const struct watchdog *watchdog)
+{
+    const struct watch_leaf *leaf = &watchdog->manifest.leaf;
+    return (leaf->flags & WATCH_LEAF_SCOPE_IS_OURS) && leaf->path[0] == '/' &&
+           leaf->scope.inode == 0;
+}
+
+static const char *scope_name(const struct watchdog *watchdog)
+{
+    return strrchr(watchdog->manifest.leaf.path, '/') + 1;
+}
+
+/* 0, or -errno: cgroup_is_gone() of it when there is none. */
+static int open_named(const struct watchdog *watchdog, struct fd *ret_parent, struct fd *ret_scope)
+{
+    char path[WATCH_PATH_SIZE];
+    const char *name = scope_name(watchdog);
+    size_t n = (size_t)(name - watchdog->manifest.leaf.path); /* with the slash */
+    memcpy(path, watchdog->manifest.leaf.path, n);
+    path[n] = '\0';
+    *ret_parent = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0));
+    *ret_scope = fd_adopt(fd_is_open(ret_parent) ? os_openat(fd_num(ret_parent), name,
+                                                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+                                                 : fd_error(ret_parent));
+    return fd_error(ret_scope);
+}
+
+/* --- what there is ------------------------------------------------------------------------------- */
+
+/* Of systemd's scopes only the leaf: it removes what is empty in its own time. */
+const char *leaf_left(const struct watchdog *watchdog)
+{
+    static const char scope_left[] = "stop watching: the scope is still there";
+    const struct watch_leaf *leaf = &watchdog->manifest.leaf;
+    with_fd parent = {0};
+    with_fd scope = {0};
+    if (is_only_named(watchdog)) {
+        return cgroup_is_gone(open_named(watchdog, &parent, &scope)) ? NULL : scope_left;
+    }
+    if (fd_is_open(&watchdog->leaf) && !is_removed(fd_num(&watchdog->leaf))) {
+        return "stop watching: the leaf is still there";
+    }
+    bool ours = fd_is_open(&watchdog->scope) && (leaf->flags & WATCH_LEAF_SCOPE_IS_OURS);
+    return ours && !is_removed(fd_num(&watchdog->scope)) ? scope_left : NULL;
 }
 
 /* Kill until nobody is left: who is just being made may be missed by one write. */
-static bool make_empty(struct watchdog *watchdog)
+static bool make_empty(const struct watchdog *watchdog, const struct fd *cgroup)
 {
     int64_t until_ns = watch_now() + KILL_MS * NS_PER_MS;
-    with_fd events = fd_adopt(os_cgroup_open_file(fd_num(&watchdog->leaf), "cgroup.events"));
+    with_fd events = fd_adopt(os_cgroup_open_file(fd_num(cgroup), "cgroup.events"));
     for (;;) {
-        leaf_kill(watchdog);
+        kill_in(watchdog, cgroup);
         int populated =
             fd_is_open(&events) ? os_cgroup_populated(fd_num(&events)) : fd_error(&events);
         if (populated == 0 || cgroup_is_gone(populated)) {
@@ -81,7 +131,7 @@ static bool make_empty(struct watchdog *watchdog)
             (void)!os_poll(fd_num(&events), POLLPRI, AGAIN_MS);
         } else {
             watch_pause(AGAIN_MS);
-            events = fd_adopt(os_cgroup_open_file(fd_num(&watchdog->leaf), "cgroup.events"));
+            events = fd_adopt(os_cgroup_open_file(fd_num(cgroup), "cgroup.events"));
         }
     }
 }
@@ -123,12 +173,29 @@ static bool remove_scope(struct watchdog *watchdog)
     const struct watch_leaf *leaf = &watchdog->manifest.leaf;
     int scope_fd = fd_num(&watchdog->scope);
     const struct watch_identity any = {0};
-    const char *name = strrchr(leaf->path, '/');
-    if (!fd_is_open(&watchdog->scope_parent) || !name) {
+    if (!fd_is_open(&watchdog->scope_parent) || leaf->path[0] != '/') {
         return wait_until_removed(scope_fd);
     }
     return (leaf->anchor_name[0] == '\0' || remove_cgroup(scope_fd, leaf->anchor_name, &any)) &&
-           remove_cgroup(fd_num(&watchdog->scope_parent), name + 1, &leaf->scope);
+           remove_cgroup(fd_num(&watchdog->scope_parent), scope_name(watchdog), &leaf->scope);
+}
+
+/* The gate and the anchor may stand in the scope itself, or in leaves of it. */
+static uint32_t end_named(struct watchdog *watchdog)
+{
+    struct watch_leaf *leaf = &watchdog->manifest.leaf;
+    const struct watch_identity any = {0};
+    int result = open_named(watchdog, &watchdog->scope_parent, &watchdog->scope);
+    if (result < 0) {
+        return cgroup_is_gone(result) ? 0 : WATCH_LEFT_CGROUP;
+    }
+    leaf->scope = watch_identity_of(fd_num(&watchdog->scope));
+    if (!make_empty(watchdog, &watchdog->scope)) {
+        return WATCH_LEFT_PROCESSES;
+    }
+    bool removed =
+        remove_cgroup(fd_num(&watchdog->scope), leaf->name, &any) && remove_scope(watchdog);
+    return removed ? 0 : WATCH_LEFT_CGROUP;
 }
 
 /* By its end alone it would look for somebody to kill first. */
@@ -146,9 +213,12 @@ uint32_t leaf_end(struct watchdog *watchdog)
 {
     const struct watch_leaf *leaf = &watchdog->manifest.leaf;
     uint32_t left = 0;
+    if (is_only_named(watchdog)) {
+        return end_named(watchdog);
+    }
     if (!fd_is_open(&watchdog->leaf)) {
         leaf_kill(watchdog);
-    } else if (!make_empty(watchdog)) {
+    } else if (!make_empty(watchdog, &watchdog->leaf)) {
         left = WATCH_LEFT_PROCESSES;
     } else if (!remove_cgroup(fd_num(&watchdog->scope), leaf->name, &leaf->self)) {
         left = WATCH_LEFT_CGROUP;

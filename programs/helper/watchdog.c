@@ -267,8 +267,9 @@ static int on_asked(struct watchdog *watchdog, const struct watch_packet *packet
 /* Only when what it watches over is no more: else it is the controller that is wrong. */
 static int on_disarm(struct watchdog *watchdog, const struct watch_packet *packet, struct fd *fds)
 {
-    if (!leaf_is_gone(watchdog)) {
-        return watchdog_fail(watchdog, -EBUSY, "stop watching: the leaf is still there");
+    const char *there = leaf_left(watchdog);
+    if (there) {
+        return watchdog_fail(watchdog, -EBUSY, there);
     }
     leaf_let_go(watchdog);
     uint32_t left = tree_remove_directories(watchdog);
@@ -365,7 +366,7 @@ static enum heard hear(struct watchdog *watchdog)
     if (result < 0 && watchdog->dying) {
         return HEARD_END;
     }
-    if (result < 0 && !fd_is_open(&watchdog->leaf)) {
+    if (result < 0 && !fd_is_open(&watchdog->leaf) && !leaf_left(watchdog)) {
         give_up(watchdog, result);
     }
     if (result < 0) { /* nobody else would end the leaf, should the controller die now */

@@ -79,8 +79,9 @@ int manifest_remove(struct watchdog *watchdog) must_check;
 
 /* watch-leaf.c */
 void leaf_take(struct watchdog *watchdog, const struct watch_leaf *leaf, struct fd *fds);
-void leaf_kill(struct watchdog *watchdog);          /* one write, nothing is waited for */
-bool leaf_is_gone(const struct watchdog *watchdog); /* there is none, or it was removed */
+void leaf_kill(struct watchdog *watchdog); /* one write, nothing is waited for */
+/* NULL: neither the leaf nor a scope that nobody else removes is there; else what cannot be done. */
+const char *leaf_left(const struct watchdog *watchdog);
 void leaf_let_go(struct watchdog *watchdog);
 uint32_t leaf_end(struct watchdog *watchdog);
 

@@ -116,7 +116,8 @@ struct watch_leaf {
     struct watch_identity self;
     struct watch_process gate;
     uint64_t flags;
-    char path[WATCH_PATH_SIZE];        /* of the scope's folder; empty: there is no leaf */
+    char path[WATCH_PATH_SIZE];        /* of the scope's folder; empty: there is no leaf. Without an
+                                          identity it is the name of a scope that is yet to be made */
     char name[WATCH_NAME_SIZE];        /* of the leaf in it */
     char anchor_name[WATCH_NAME_SIZE]; /* of the anchor's leaf in it */
     char unit[WATCH_NAME_SIZE];        /* empty: no unit of systemd's */

@@ -400,13 +400,7 @@ static int choose_scope(struct run *run, struct err *err)
     if (run->offer.adapter == SCOPE_NONE) {
         return 0;
     }
-    bool of_systemd = run->offer.adapter != SCOPE_DELEGATED;
-    char unit[SCOPE_NAME_SIZE];
-    if (scope_name(run->id, run->scope_name, err) < 0) {
-        return -1;
-    }
-    scope_watchdog_name(run->scope_name, unit);
-    return run_watch_start(run, of_systemd ? unit : NULL, err);
+    return scope_name(run->id, run->scope_name, err) < 0 ? -1 : run_watch_start(run, err);
 }
 
 static void prepare_and_run(struct run *run)
@@ -457,7 +451,13 @@ static int conclude(struct run *run, struct run_result *result, struct err *err)
     struct err unended = {0};
     int published = run_publish(run, result, err);
     int ended = run_watch_end(run, &unended);
-    return published < 0 ? -1 : ended < 0 ? err_set(err, unended.code, "%s", unended.msg) : 0;
+    if (published < 0) {
+        return -1;
+    }
+    /* A scope that is left stands in the report; the watchdog goes on with it. */
+    const struct supervise_scope *scope = run->ending ? &run->ending->scope : NULL;
+    bool is_told = scope && scope->adapter != SCOPE_NONE && !scope->removed.gone;
+    return ended == 0 || is_told ? 0 : err_set(err, unended.code, "%s", unended.msg);
 }
 
 int run_execute(const struct run_request *request, struct run_result *ret_result, struct err *err)

@@ -3,6 +3,8 @@
 #include "recover.h"
 #include "run-priv.h"
 
+#include <stdio.h>
+
 #include "memory.h"
 
 enum { READY_S = 10 };
@@ -75,9 +77,15 @@ static void heal_earlier_runs(struct run *run)
     }
 }
 
-int run_watch_start(struct run *run, const char *unit, struct err *err)
+int run_watch_start(struct run *run, struct err *err)
 {
     struct run_watch *watch = &run->watch;
+    if (run->offer.adapter == SCOPE_DELEGATED) {
+        (void)snprintf(watch->scope_path, sizeof watch->scope_path, "%s/%s", run->offer.place,
+                       run->scope_name);
+    } else if (run->offer.adapter != SCOPE_NONE) {
+        scope_watchdog_name(run->scope_name, watch->unit);
+    }
     with_fd reports = {0};
     heal_earlier_runs(run);
     if (recover_open_folder(run->request->environment, &watch->folder, err) < 0 ||
@@ -90,7 +98,8 @@ int run_watch_start(struct run *run, const char *unit, struct err *err)
         .slots = {[WATCH_SLOT_REPORT] = place_of(run->report_slot),
                   [WATCH_SLOT_RECORD] = place_of(run->record_slot)},
         .lock_fd = -1,
-        .unit = unit,
+        .unit = watch->unit[0] ? watch->unit : NULL,
+        .scope_path = watch->scope_path[0] ? watch->scope_path : NULL,
         .ready_ns = READY_S * NS_PER_S,
         .clock = run->request->clock,
     };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "anchor-message.h"
 #include "boundary.h"
 #include "detach-priv.h"
 #include "event.h"
@@ -171,6 +172,18 @@ static int identify_self(struct watch_manifest *manifest, struct err *err)
     return watch_host_read(&manifest->host, err);
 }
 
+/* Until it is armed only the names are known of it. */
+static int fill_scope(struct watch_leaf *leaf, const char *path, struct err *err)
+{
+    leaf->flags = WATCH_LEAF_SCOPE_IS_OURS;
+    return copy_text(leaf->path, sizeof leaf->path, path, err) < 0 ||
+                   copy_text(leaf->name, sizeof leaf->name, ANCHOR_LEAF_NAME, err) < 0 ||
+                   copy_text(leaf->anchor_name, sizeof leaf->anchor_name, ANCHOR_OWN_LEAF_NAME,
+                             err) < 0
+               ? -1
+               : 0;
+}
+
 static int fill_manifest(struct watchdog *watchdog, struct err *err)
 {
     const struct watchdog_request *request = watchdog->request;
@@ -184,7 +197,8 @@ static int fill_manifest(struct watchdog *watchdog, struct err *err)
             0 ||
         identify_self(manifest, err) < 0 ||
         unpredictable_name(request->run_id, ".watch", name, err) < 0 ||
-        fill_entry(&manifest->file, request->folder, name, err) < 0) {
+        fill_entry(&manifest->file, request->folder, name, err) < 0 ||
+        (request->scope_path && fill_scope(&manifest->leaf, request->scope_path, err) < 0)) {
         return -1;
     }
     for (size_t i = 0; i < WATCH_SLOTS; i++) {

@@ -18,7 +18,7 @@
  *                                                     removed and it is gone
  *   watchdog_free(watchdog)
  *
- * A disarming is refused as long as the leaf is there: the watchdog goes on watching, and may be asked again.
+ * A disarming is refused as long as the leaf, or a scope that nobody else removes, is there: the watchdog goes on watching, and may be asked again.
  * Every way out of a run disarms: to free a watchdog that was not disarmed is to die, and it does what it
  * does then, which includes the report of a crash.
  *
@@ -65,7 +65,9 @@ struct watchdog_request {
         *directories[WATCH_DIRECTORIES]; /* where each is to be made; NULL: no more */
     int lock_fd;                         /* to be locked and held; -1: none */
     const char *lock_path;
-    const char *unit;         /* the watchdog's own scope; NULL: it gets none */
+    const char *unit;       /* the watchdog's own scope; NULL: it gets none */
+    const char *scope_path; /* of a scope's folder that is yet to be made, by a name that nobody can
+                                 guess, and that nobody else removes; NULL: none */
     char *const *environment; /* NULL: none, as it should be but for tests */
     int64_t ready_ns;         /* to be ready within */
     const struct os_clock *clock;

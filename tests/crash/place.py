@@ -110,6 +110,40 @@ class Drive:
         os.close(self.pidfd)
 
 
+def wait_for_order(order):
+    """The kernel tells nobody that such a file was written: look until it was (True), or the case is over."""
+    while order.exists() and order.stat().st_size == 0:
+        time.sleep(0.002)
+    return order.exists()
+
+
+class NamedScope:
+    """The path of a scope that was asked for and not armed; and, once made, a folder that looks like it, with a
+    kernel for it: whoever writes 1 to its cgroup.kill empties it, and then it is gone."""
+
+    def __init__(self, t):
+        self.folder = t.dir / "named.scope"
+        self.killed = threading.Event()
+
+    def make(self):
+        self.folder.mkdir()
+        (self.folder / "cgroup.events").write_text("populated 1\nfrozen 0\n")
+        (self.folder / "cgroup.kill").touch()
+        threading.Thread(target=self.rule, daemon=True).start()
+
+    def rule(self):
+        if wait_for_order(self.folder / "cgroup.kill"):
+            self.remove()
+            self.killed.set()
+
+    def remove(self):
+        gone = self.folder.rename(self.folder.parent / "gone.scope")
+        (gone / "cgroup.events").write_text("populated 0\n")
+
+    def options(self):
+        return "--scope-path", self.folder
+
+
 class Leaf:
     """A folder that looks like a scope with a leaf, and a kernel for it: whoever writes 1 to cgroup.kill
     empties it; then the folder is gone, as after `systemctl stop`."""
@@ -126,11 +160,7 @@ class Leaf:
         threading.Thread(target=self.rule, daemon=True).start()
 
     def rule(self):
-        """The kernel tells nobody that such a file was written: look until it was, or the case is over."""
-        order = self.folder / "cgroup.kill"
-        while order.exists() and order.stat().st_size == 0:
-            time.sleep(0.002)
-        if not order.exists():
+        if not wait_for_order(self.folder / "cgroup.kill"):
             return
         if not self.deaf:
             (self.scope / "cgroup.events").unlink()

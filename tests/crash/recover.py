@@ -15,7 +15,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
-from place import CLEAN, KILL_AT, LEFT, PROVISIONAL, Drive, Leaf, Place, record  # noqa: E402
+from place import CLEAN, KILL_AT, LEFT, PROVISIONAL, Drive, Leaf, NamedScope, Place, record  # noqa: E402
 from tap import berm_path, case, children, main  # noqa: E402
 
 MAY_HAVE_RUN = record(says="may have run")
@@ -196,6 +196,32 @@ def _(t):
              (t.dir / "slots-before/report.json").read_text()), (PROVISIONAL, PROVISIONAL, other))
     t.equal(place.manifests(), [])
     (t.dir / "old-leaf/cgroup.kill").unlink()
+
+
+@case("S3 both die between a scope's name and its arming: it is ended by its name, which nobody can guess")
+def _(t):
+    for made in (False, True):
+        place, scope = Place(t), NamedScope(t)
+        dead_run(t, place, *scope.options(), orders=())
+        if made:
+            scope.make()
+        seen = recover(t)
+        t.equal((seen["healed"], seen["runs"][0]["what"]), (1, "it had no leaf yet"), seen)
+        t.equal((scope.killed.is_set(), scope.folder.exists()), (made, False), made)
+        place.nothing_left()
+        t.equal(place.said(), {CLEAN})
+
+
+@case("S5 a scope that was named in another boot is not looked for")
+def _(t):
+    place, scope = Place(t), NamedScope(t)
+    manifest = dead_run(t, place, *scope.options(), orders=())
+    change(manifest, BOOT_ID_AT, OTHER_BOOT)
+    change(manifest, MACHINE_ID_AT, machine_id(t))
+    scope.make()
+    t.equal((recover(t)["healed"], scope.killed.is_set(), scope.folder.exists()), (1, False, True))
+    scope.remove()
+    place.nothing_left()
 
 
 @case("T19 a scope of the name that is another one is left alone, and the run is healed")

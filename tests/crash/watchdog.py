@@ -16,7 +16,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
-from place import CLEAN, DRIVE, KILL_AT, LEFT, OURS, PROVISIONAL, Drive, Leaf, Place, record  # noqa: E402
+from place import CLEAN, DRIVE, KILL_AT, LEFT, OURS, PROVISIONAL, Drive, Leaf, NamedScope, Place, record  # noqa: E402
 from tap import SLOWNESS, case, children, main  # noqa: E402
 
 SYS_READ, SYS_FSTAT, SYS_SENDTO, SYS_NEWFSTATAT = 0, 5, 44, 262
@@ -84,6 +84,49 @@ def _(t):
     drive.watchdog_ends()
     place.nothing_left()
     t.equal(place.said(), {CLEAN})
+
+
+@case("WD-5 a scope that was named and never armed: the controller dies before it is made, or after")
+def _(t):
+    for made in (False, True):
+        place, scope = Place(t), NamedScope(t)
+        drive = Drive(t, *place.options(*scope.options()))
+        if made:
+            scope.make()
+        drive.kill()
+        drive.watchdog_ends()
+        t.equal((scope.killed.is_set(), scope.folder.exists()), (made, False), made)
+        place.nothing_left()
+        t.equal(place.said(), {CLEAN})
+
+
+@case("WD-5 a disarming is refused as long as a scope is there that was never armed")
+def _(t):
+    place, scope = Place(t), NamedScope(t)
+    drive = Drive(t, *place.options(*scope.options()))
+    scope.make()
+    said = drive.tell("disarm")
+    t.contains(" ".join(said), "the scope is still there")
+    t.equal((drive.tell("fd"), len(place.manifests()), scope.killed.is_set()), (["holds"], 1, False))
+    scope.remove()
+    t.equal(drive.tell("disarm"), ["disarmed"])
+    drive.leave()
+    place.nothing_left()
+    t.equal(place.said(), {PROVISIONAL})
+
+
+@case("WD-5 a disarming is refused as long as an armed scope is there that nobody else removes")
+def _(t):
+    place, leaf = Place(t), Leaf(t)
+    drive = Drive(t, *place.options(*leaf.options(), "--scope-parent", t.dir))
+    t.equal(drive.tell("arm"), ["armed"])
+    leaf.folder.rename(t.dir / "gone")
+    (t.dir / "gone/cgroup.events").unlink()
+    t.contains(" ".join(drive.tell("disarm")), "the scope is still there")
+    (leaf.scope / "cgroup.events").unlink()
+    t.equal(drive.tell("disarm"), ["disarmed"])
+    drive.leave()
+    place.nothing_left()
 
 
 @case("RS-5 S6 a success that was published before the disarming is replaced; another run's record is not")

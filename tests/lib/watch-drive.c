@@ -13,6 +13,7 @@
  *     --ready-ms N          (10000)
  *     --scope DIR --leaf NAME [--anchor-leaf NAME]   what is armed
  *     --scope-parent DIR    the scope is nobody else's
+ *     --scope-path DIR      such a scope's, before it is made
  *     --gate PID            its first process
  *
  * Lines on stdin are orders, lines on stdout their answers: "ready PID TICKS [DIRECTORY...]", then
@@ -195,6 +196,8 @@ int main(int argc, char **argv)
             leaf.anchor_name = value;
         } else if (strcmp(name, "--scope-parent") == 0) {
             leaf.scope_parent_fd = open_path(value);
+        } else if (strcmp(name, "--scope-path") == 0) {
+            request.scope_path = value;
         } else if (strcmp(name, "--gate") == 0) {
             take_gate(value);
         } else {

@@ -19,6 +19,7 @@ static struct {
     bool fails;
     int disarmed;
     bool disarm_fails;
+    bool scope_left;
 } stage;
 
 int __real_run_publish(struct run *run, struct run_result *result, struct err *err);
@@ -28,6 +29,9 @@ int __wrap_run_watch_end(struct run *run, struct err *err);
 
 int __wrap_run_publish(struct run *run, struct run_result *result, struct err *err)
 {
+    if (stage.scope_left) {
+        run->ending->scope.adapter = SCOPE_DELEGATED; /* and it was not seen to be gone */
+    }
     return stage.fails ? err_set(err, ERR_SYS, "no place") : __real_run_publish(run, result, err);
 }
 
@@ -182,33 +186,50 @@ static void a_program_changed_in_place_is_refused(void **state)
     assert_non_null(strstr(message, "was changed after it was bound"));
 }
 
-/* LC-3: berm lives, so the watchdog is disarmed whatever became of the publication; the first failure is told. */
-static void every_way_out_disarms(void **state)
+static int run_true(struct run_result *result, struct err *err)
 {
     char *const argv[] = {(char[]){"/bin/true"}, NULL};
     static char state_variable[96];
     char *const environment[] = {state_variable, NULL};
+    (void)snprintf(state_variable, sizeof state_variable, "XDG_STATE_HOME=%s/state", scene.folder);
+    struct run_request request = run_request_plain();
+    request.argv = argv;
+    request.environment = environment;
+    stage.disarmed = 0;
+    return run_execute(&request, result, err);
+}
+
+/* LC-3: berm lives, so the watchdog is disarmed whatever became of the publication; the first failure is told. */
+static void every_way_out_disarms(void **state)
+{
     static const struct {
         bool publish_fails;
         bool disarm_fails;
         const char *said;
     } ways[] = {
         {false, true, "it is still there"}, {true, false, "no place"}, {true, true, "no place"}};
-    (void)snprintf(state_variable, sizeof state_variable, "XDG_STATE_HOME=%s/state", scene.folder);
     for (size_t i = 0; i < countof(ways); i++) {
-        struct run_request request = run_request_plain();
-        request.argv = argv;
-        request.environment = environment;
         with_run_result result = {0};
         struct err err = {0};
         stage.fails = ways[i].publish_fails;
         stage.disarm_fails = ways[i].disarm_fails;
-        stage.disarmed = 0;
-        assert_int_equal(run_execute(&request, &result, &err), -1);
+        assert_int_equal(run_true(&result, &err), -1);
         assert_int_equal(stage.disarmed, 1);
         assert_string_equal(err.msg, ways[i].said);
     }
     stage.fails = stage.disarm_fails = false;
+}
+
+/* LC-3: the report says that the scope is left, and is the result; the watchdog goes on with it. */
+static void a_scope_that_is_left_is_told_by_the_report(void **state)
+{
+    with_run_result result = {0};
+    struct err err = {0};
+    stage.scope_left = stage.disarm_fails = true;
+    assert_int_equal(run_true(&result, &err), 0);
+    stage.scope_left = stage.disarm_fails = false;
+    assert_int_equal(stage.disarmed, 1);
+    assert_int_equal(result.outcome, OUTCOME_INTERNAL_ERROR);
 }
 
 /* What a process has that a run may leave changed. */
@@ -381,6 +402,7 @@ int main(void)
         cmocka_unit_test(a_swapped_program_never_runs_under_the_old_digest),
         cmocka_unit_test(a_program_changed_in_place_is_refused),
         cmocka_unit_test(every_way_out_disarms),
+        cmocka_unit_test(a_scope_that_is_left_is_told_by_the_report),
         cmocka_unit_test(nothing_of_a_run_outlives_it),
         cmocka_unit_test(declared_work_leaves_nobody_behind),
     };

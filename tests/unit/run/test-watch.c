@@ -125,7 +125,7 @@ static void a_run_that_was_disarmed_keeps_its_records(void **state)
 {
     struct err err = {0};
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     assert_int_equal(run_watch_end(run, &err), 0);
     run_watch_done(run);
     says("LAMINA_SAFE_RUN_IN_PROGRESS");
@@ -137,7 +137,7 @@ static void a_death_before_the_payload_is_told(void **state)
 {
     struct err err = {0};
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     die(run);
     says("LAMINA_SAFE_SUPERVISOR_CRASH");
     with_json report = read_slot("report.json");
@@ -252,7 +252,7 @@ static void what_is_left_is_told(void **state)
     struct false_leaf leaf = {0};
     struct run *run = begin();
     make_leaf(&leaf);
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     assert_int_equal(arm(run, &leaf, &err), 0);
     assert_true(fd_is_open(&run->watch.in_payload));
     run_watch_conclude(run);
@@ -270,7 +270,7 @@ static void an_armed_watchdog_knows_of_no_release(void **state)
     struct false_leaf leaf = {0};
     struct run *run = begin();
     make_leaf(&leaf);
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     assert_int_equal(arm(run, &leaf, &err), 0);
     leaf_is_gone(&leaf);
     die(run);
@@ -287,7 +287,7 @@ static void a_manifest_says_that_the_payload_may_have_run(void **state)
     struct false_leaf leaf = {0};
     struct run *run = begin();
     make_leaf(&leaf);
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     assert_int_equal(arm(run, &leaf, &err), 0);
     with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(run->watch.watchdog).pid));
     assert_int_equal(os_pidfd_signal(fd_num(&pidfd), SIGKILL), 0);
@@ -309,7 +309,7 @@ static void a_refused_disarming_leaves_the_reports_alone(void **state)
     struct false_leaf leaf = {0};
     struct run *run = begin();
     make_leaf(&leaf);
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     assert_int_equal(arm(run, &leaf, &err), 0);
     run_watch_conclude(run);
     assert_int_equal(run_watch_end(run, &err), -1);
@@ -334,7 +334,7 @@ static void what_an_earlier_run_left_is_told(void **state)
     with_fd file = fd_adopt(os_openat(bfs_dir_fd(&folder), "x.watch", O_WRONLY | O_CREAT, 0600));
     assert_true(fd_is_open(&file));
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     assert_int_equal(run->preparation.notes.count, 1);
     assert_non_null(strstr(run->preparation.notes.strings[0], "1 earlier run"));
     assert_int_equal(run_watch_end(run, &err), 0);
@@ -362,7 +362,7 @@ static void what_another_machine_has_is_no_note(void **state)
     whole.manifest.sum = watch_manifest_sum(&whole.manifest, &whole.reports);
     assert_int_equal(os_write_all(fd_num(&file), &whole, sizeof whole), 0);
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     assert_int_equal(run->preparation.notes.count, 0);
     assert_int_equal(run_watch_end(run, &err), 0);
     run_watch_done(run);
@@ -390,7 +390,7 @@ static void what_could_not_be_looked_at_is_told(void **state)
     struct err err = {0};
     struct run *run = begin();
     list_fails = true;
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     list_fails = false;
     assert_int_equal(run->preparation.notes.count, 1);
     assert_non_null(strstr(run->preparation.notes.strings[0], "more than 10000 entries"));
@@ -408,7 +408,7 @@ static void what_another_berm_heals_is_no_note(void **state)
     assert_int_equal(recover_open_folder(environment, &folder, &err), 0);
     assert_int_equal(os_flock_within(bfs_dir_fd(&folder), 0), 0);
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, NULL, &err), 0);
+    assert_int_equal(run_watch_start(run, &err), 0);
     assert_int_equal(run->preparation.notes.count, 0);
     assert_int_equal(run_watch_end(run, &err), 0);
     run_watch_done(run);
