@@ -19,8 +19,8 @@
     X(4, WATCHDOG_READY)                                                                           \
     X(5, SCOPE_BEGUN)                                                                              \
     X(6, LEAF_READY)                                                                               \
-    X(7, ADMITTED)                                                                                 \
-    X(8, ARMED)                                                                                    \
+    X(7, ARMED)                                                                                    \
+    X(8, ADMITTED)                                                                                 \
     X(9, RELEASED)                                                                                 \
     X(10, LIMIT_SEEN)                                                                              \
     X(11, STOPPING)                                                                                \

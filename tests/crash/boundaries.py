@@ -18,13 +18,17 @@ sys.path[:0] = [str(TESTS / "lib"), str(HERE)]
 from points import OLD, expected, rows, word_of  # noqa: E402
 from tap import SLOWNESS, berm_path, case, children, main  # noqa: E402
 
-ALONE = SLOWNESS > 5  # nobody else is at work on this machine
+ALONE = SLOWNESS > 5  # nobody else is at work on this machine, which is the virtual host
 CHECK = HERE / "check-clean"
 KILL_AT = os.path.abspath(sys.argv.pop(1))
 RUNS = {  # that come to the boundaries of a run: (arguments, text of a script)
     "success": (["--", "/bin/true"]),
     "timeout": (["--timeout", f"{200 * SLOWNESS:.0f}ms", "--grace-ms", "30000", "--", "/bin/sleep", "1000"]),
 }
+OWN = "success, in a cgroup of one's own"
+if ALONE and os.geteuid() == 0:
+    from scopes import PARENT  # noqa: E402
+    RUNS[OWN] = ["--cgroup-parent", PARENT, "--", "/bin/true"]
 
 
 @case("docs/crash-points.md has the boundaries of the source, and each has one place there")
@@ -36,6 +40,10 @@ def _(t):
     text = "".join(path.read_text() for path in sorted(TOP.glob("src/*/*.c")))
     placed = re.findall(r"os_boundary\(BOUNDARY_(\w+)\);", text)
     t.equal(sorted(placed), sorted(name for _, name in listed))
+
+
+def number_of(wanted):
+    return next(n for n, name, _, _ in rows() if name == wanted)
 
 
 def begin(t):
@@ -65,16 +73,21 @@ def run(t, *how):
     return done, report.read_text()
 
 
+def boundaries_of(t):
+    """Those that a run comes to, by number."""
+    run(t, "--points")
+    return [int(line.split()[1]) for line in (t.dir / "killed").read_text().splitlines() if line.startswith("point")]
+
+
 for which in RUNS:
     @case(f"S1 WD-6 berm is killed at each boundary of a run: {which}", deadline_s=300)
     def _(t, which=which):
         t.which = which
         begin(t)
-        run(t, "--points")
-        came = [int(line.split()[1]) for line in (t.dir / "killed").read_text().splitlines()
-                if line.startswith("point")]
+        came = boundaries_of(t)
         t.true({1, 9, 12, 16} <= set(came), came)
-        watched = 8 in came
+        t.equal(came, sorted(came), "in the order of their numbers")
+        watched = number_of("ARMED") in came
         for n, name, scope, after in rows():
             t.true(n in came or scope or name in ("LIMIT_SEEN", "STOPPING"), f"{name} is passed")
             for nth in range(1, came.count(n) + 1):
@@ -86,6 +99,25 @@ for which in RUNS:
                 wanted = "old" if (name, nth) == ("SLOT_TAKEN", 1) else "final" if later and not watched else expected(after, watched)
                 t.equal(seen, wanted, f"{name}, time {nth}")
                 judge(t, f"{name}, time {nth}")
+
+
+if OWN in RUNS:
+    @case("S3 both are killed at each boundary of a run in a cgroup of one's own, and recover heals it", deadline_s=300)
+    def _(t):
+        t.which = OWN
+        begin(t)
+        came = boundaries_of(t)
+        for n, name, scope, _ in rows():
+            if not scope or n not in came or not number_of("WATCHDOG_READY") <= n <= number_of("SCOPE_GONE"):
+                continue
+            done, text = run(t, "--duty", "watchdog", "--beside", "--too", "--point", n)
+            t.equal(word_of(text), "in progress", f"{name}: {done}")
+            seen = t.berm("recover", "--runs", "--json").json()
+            t.equal((seen["healed"], seen["left"]), (1, 0), f"{name}: {seen}")
+            text = (t.dir / "out/r.json").read_text()
+            print(f"# {n:2} {name:16}: {word_of(text)}, {seen['runs'][0]['what']}")
+            t.equal(word_of(text), "crash", name)
+            judge(t, name)
 
 
 main()
