@@ -300,8 +300,9 @@ static inline bool watch_reports_check(const struct watch_reports *reports, size
     return true;
 }
 
-/* Is a record of berm's that of this run? Its first member "run_id" decides. No string of a record can
- * hold that, since quotes within strings are escaped; so nothing has to be parsed. */
+/* Is a record of berm's that of this run? The first "run_id" in its bytes decides, and nothing has to be
+ * parsed: in a record that member stands before every text that comes from elsewhere, such as an argument
+ * "run_id". What berm did not write may say anything, and is then this run's or not by the same bytes. */
 static inline bool watch_is_of_run(const char *bytes, size_t n, const char *run_id)
 {
     const char *end = bytes + n;

@@ -9,52 +9,24 @@
 #include "file.h"
 #include "memory.h"
 #include "process.h"
+#include "watch-send-priv.h"
 
 enum {
     WAIT_MS = 60000, /* for all of it: two waits of ten seconds are the most of it */
     END_MS = 1000,   /* from its last word to its end */
 };
 
-static int seal(struct span bytes, struct fd *ret_fd)
-{
-    *ret_fd = fd_adopt(os_memfd("berm-reports"));
-    int result = fd_error(ret_fd);
-    result = result < 0 ? result : os_write_all(fd_num(ret_fd), bytes.p, bytes.n);
-    return result < 0 ? result : os_memfd_seal(fd_num(ret_fd));
-}
-
-static int give(int channel, const struct watch_packet *packet, size_t body_bytes, const int *fds)
-{
-    size_t bytes = sizeof packet->head + body_bytes;
-    ssize_t sent =
-        fds ? os_send_fds(channel, packet, bytes, fds, WATCH_FDS) : os_send(channel, packet, bytes);
-    return sent < 0 ? (int)sent : 0;
-}
-
-static void fill(int fds[WATCH_FDS], int first)
-{
-    for (size_t i = 0; i < WATCH_FDS; i++) {
-        fds[i] = first;
-    }
-}
-
 static int send_reports(int channel, struct watch_packet *packet, struct span reports)
 {
-    int fds[WATCH_FDS];
     with_fd sealed = {0};
-    int result = seal(reports, &sealed);
-    if (result < 0) {
-        return result;
-    }
-    fill(fds, fd_num(&sealed));
-    packet->head = (struct watch_request){.order = WATCH_REPORTS, .value = (int64_t)reports.n};
-    return give(channel, packet, 0, fds);
+    int result = watch_seal(&reports, 1, &sealed);
+    return result < 0 ? result : watch_send_reports(channel, packet, fd_num(&sealed));
 }
 
 static int send_start(int channel, struct watch_packet *packet, const struct adoption *adoption)
 {
     int fds[WATCH_FDS];
-    fill(fds, adoption->folder_fd);
+    watch_fill_fds(fds, adoption->folder_fd);
     for (size_t i = 0; i < WATCH_SLOTS; i++) {
         if (adoption->manifest->slots[i].path[0] != '\0') {
             fds[WATCH_FD_SLOT + i] = adoption->slot_fds[i];
@@ -67,7 +39,7 @@ static int send_start(int channel, struct watch_packet *packet, const struct ado
     }
     packet->head = (struct watch_request){.order = WATCH_START, .adopt = true};
     packet->body.manifest = *adoption->manifest;
-    return give(channel, packet, sizeof packet->body.manifest, fds);
+    return watch_send(channel, packet, sizeof packet->body.manifest, fds);
 }
 
 static int send_leaf(int channel, struct watch_packet *packet, const struct adoption *adoption)
@@ -76,7 +48,7 @@ static int send_leaf(int channel, struct watch_packet *packet, const struct adop
     if (adoption->scope_fd < 0) {
         return 0;
     }
-    fill(fds, adoption->scope_fd);
+    watch_fill_fds(fds, adoption->scope_fd);
     packet->head = (struct watch_request){.order = WATCH_ARM};
     packet->body.leaf = adoption->manifest->leaf;
     packet->body.leaf.flags = 0;
@@ -93,7 +65,7 @@ static int send_leaf(int channel, struct watch_packet *packet, const struct adop
         packet->body.leaf.flags |= WATCH_LEAF_HAS_GATE;
         fds[WATCH_FD_GATE] = adoption->gate_pidfd;
     }
-    return give(channel, packet, sizeof packet->body.leaf, fds);
+    return watch_send(channel, packet, sizeof packet->body.leaf, fds);
 }
 
 /* Words come until the last one. */
@@ -105,12 +77,16 @@ static int hear(int channel, const struct os_clock *clock, uint32_t *ret_left, s
         int64_t left_ms = (until_ns - clock->monotonic_ns()) / NS_PER_MS;
         ssize_t got = os_recv(channel, &word, sizeof word);
         if (got == -EAGAIN && left_ms > 0) {
-            if (os_poll(channel, POLLIN, (int)left_ms + 1) < 0) {
-                return err_set(err, ERR_UNAVAILABLE, "cannot wait for the watchdog");
+            int ready = os_poll(channel, POLLIN, (int)left_ms + 1);
+            if (ready < 0 && ready != -EINTR) {
+                return err_sys(err, ready, "cannot wait for the watchdog that took it over");
             }
+        } else if (got == -EAGAIN) {
+            return err_set(err, ERR_TIMEOUT,
+                           "the watchdog that took it over was not done within %d s; try again",
+                           WAIT_MS / 1000);
         } else if (got != (ssize_t)sizeof word) {
-            return err_set(err, got == -EAGAIN ? ERR_TIMEOUT : ERR_UNAVAILABLE,
-                           "the watchdog that took it over gave no answer");
+            return err_set(err, ERR_UNAVAILABLE, "the watchdog that took it over died; try again");
         } else if (word.said == WATCH_FAILED) {
             word.text[sizeof word.text - 1] = '\0';
             return err_sys(err, word.sys, "the watchdog that took it over cannot %s", word.text);
@@ -136,7 +112,7 @@ int adopt_finish(const struct adoption *adoption, const struct os_clock *clock, 
     result = result < 0 ? result : send_start(fd_num(&channel), packet, adoption);
     result = result < 0 ? result : send_leaf(fd_num(&channel), packet, adoption);
     packet->head = (struct watch_request){.order = WATCH_FINISH};
-    result = result < 0 ? result : give(fd_num(&channel), packet, 0, NULL);
+    result = result < 0 ? result : watch_send(fd_num(&channel), packet, 0, NULL);
     memory_free(packet);
     if (result < 0 && result != -EPIPE) { /* it may have said why it ended */
         (void)!os_pidfd_signal(fd_num(&pidfd), SIGKILL);

@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "process.h"
 #include "watch-host.h"
+#include "watch-send-priv.h"
 
 enum {
     ANSWER_MS = 10000,
@@ -37,19 +38,7 @@ struct watchdog {
 
 static int send_packet(struct watchdog *watchdog, size_t body_bytes, const int *fds)
 {
-    int channel = fd_num(&watchdog->detached.channel);
-    size_t bytes = sizeof watchdog->packet.head + body_bytes;
-    ssize_t sent = fds ? os_send_fds(channel, &watchdog->packet, bytes, fds, WATCH_FDS)
-                       : os_send(channel, &watchdog->packet, bytes);
-    return sent < 0 ? (int)sent : 0;
-}
-
-/* Places that are not used hold a copy of the first. */
-static void fill_fds(int fds[WATCH_FDS], int first)
-{
-    for (size_t i = 0; i < WATCH_FDS; i++) {
-        fds[i] = first;
-    }
+    return watch_send(fd_num(&watchdog->detached.channel), &watchdog->packet, body_bytes, fds);
 }
 
 static void note_made(struct watchdog *watchdog, const struct watch_word *word, struct fd *came)
@@ -74,9 +63,10 @@ static int say_failed(struct watch_word *word, struct err *err)
 }
 
 /* The next word but what it made; an end of the channel is an error. */
-static int hear(struct watchdog *watchdog, int64_t until_ns, struct watch_word *ret_word,
+static int hear(struct watchdog *watchdog, int64_t wait_ns, struct watch_word *ret_word,
                 struct err *err)
 {
+    int64_t until_ns = watchdog->request->clock->monotonic_ns() + wait_ns;
     int channel = fd_num(&watchdog->detached.channel);
     for (;;) {
         int64_t left_ns = until_ns - watchdog->request->clock->monotonic_ns();
@@ -88,7 +78,10 @@ static int hear(struct watchdog *watchdog, int64_t until_ns, struct watch_word *
                 return err_sys(err, ready, "cannot wait for the watchdog");
             }
         } else if (got == -EAGAIN) {
-            return err_set(err, ERR_TIMEOUT, "the watchdog gave no answer in time");
+            return err_set(err, ERR_TIMEOUT,
+                           "the watchdog gave no answer within %lld ms; try again when this "
+                           "machine is less busy",
+                           (long long)(wait_ns / NS_PER_MS));
         } else if (got != (ssize_t)sizeof *ret_word) {
             return got < 0 && got != -ECONNRESET
                        ? err_sys(err, (int)got, "cannot hear the watchdog")
@@ -104,8 +97,7 @@ static int hear(struct watchdog *watchdog, int64_t until_ns, struct watch_word *
 static int expect(struct watchdog *watchdog, enum watch_said said, int64_t wait_ns,
                   struct watch_word *ret_word, struct err *err)
 {
-    int64_t until_ns = watchdog->request->clock->monotonic_ns() + wait_ns;
-    if (hear(watchdog, until_ns, ret_word, err) < 0) {
+    if (hear(watchdog, wait_ns, ret_word, err) < 0) {
         return -1;
     }
     if (ret_word->said == WATCH_FAILED) {
@@ -122,7 +114,9 @@ static int copy_text(char *place, size_t size, const char *text, struct err *err
 {
     size_t n = strlen(text);
     if (n >= size) {
-        return err_set(err, ERR_OVER_BUDGET, "'%s' is too long for the watchdog", text);
+        return err_set(err, ERR_OVER_BUDGET,
+                       "'%.200s' has %zu bytes, and the watchdog takes %zu: use a shorter path",
+                       text, n, size - 1);
     }
     memcpy(place, text, n + 1);
     return 0;
@@ -225,8 +219,9 @@ int watchdog_seal_reports(const struct span texts[WATCH_SLOTS][WATCH_ENDINGS],
                           struct fd *ret_reports, struct err *err)
 {
     struct watch_reports head = {0};
+    struct span parts[1 + WATCH_SLOTS * WATCH_ENDINGS] = {
+        span_of((const char *)&head, sizeof head)};
     uint32_t at = sizeof head;
-    with_fd file = fd_adopt(os_memfd("berm-reports"));
     for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS; i++) {
         const struct span *text = &texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS];
         if (text->n > WATCH_REPORTS_BYTES - at) {
@@ -236,41 +231,24 @@ int watchdog_seal_reports(const struct span texts[WATCH_SLOTS][WATCH_ENDINGS],
         head.texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS] =
             (struct watch_text){.offset = at, .bytes = (uint32_t)text->n};
         at += (uint32_t)text->n;
+        parts[1 + i] = *text;
     }
-    int result = fd_error(&file);
-    result = result < 0 ? result : os_write_all(fd_num(&file), &head, sizeof head);
-    for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS && result == 0; i++) {
-        const struct span *text = &texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS];
-        result = os_write_all(fd_num(&file), text->p, text->n);
-    }
-    result = result < 0 ? result : os_memfd_seal(fd_num(&file));
-    if (result < 0) {
-        return err_sys(err, result, "cannot seal the reports of a crash");
-    }
-    *ret_reports = fd_take(&file);
-    return 0;
+    int result = watch_seal(parts, countof(parts), ret_reports);
+    return result < 0 ? err_sys(err, result, "cannot seal the reports of a crash") : 0;
 }
 
 /* --- start -------------------------------------------------------------------------------------- */
 
 int watchdog_report(struct watchdog *watchdog, int reports_fd)
 {
-    struct stat facts;
-    int fds[WATCH_FDS];
-    int result = os_fstat(reports_fd, &facts);
-    if (result < 0) {
-        return result;
-    }
-    fill_fds(fds, reports_fd);
-    watchdog->packet.head = (struct watch_request){.order = WATCH_REPORTS, .value = facts.st_size};
-    return send_packet(watchdog, 0, fds);
+    return watch_send_reports(fd_num(&watchdog->detached.channel), &watchdog->packet, reports_fd);
 }
 
 static int send_start(struct watchdog *watchdog)
 {
     const struct watchdog_request *request = watchdog->request;
     int fds[WATCH_FDS];
-    fill_fds(fds, bfs_dir_fd(request->folder));
+    watch_fill_fds(fds, bfs_dir_fd(request->folder));
     for (size_t i = 0; i < WATCH_SLOTS; i++) {
         if (request->slots[i].parent) {
             fds[WATCH_FD_SLOT + i] = bfs_dir_fd(request->slots[i].parent);
@@ -453,7 +431,7 @@ int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf, st
 {
     struct watch_word word;
     int fds[WATCH_FDS];
-    fill_fds(fds, leaf->leaf_fd);
+    watch_fill_fds(fds, leaf->leaf_fd);
     const int given[] = {[WATCH_FD_SCOPE] = leaf->scope_fd,
                          [WATCH_FD_SCOPE_PARENT] = leaf->scope_parent_fd,
                          [WATCH_FD_ANCHOR] = leaf->anchor_fd,

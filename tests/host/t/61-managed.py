@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -183,10 +184,13 @@ def _(t):
 
 @case("WD-5 RS-5 SIGKILL of berm: its watchdog ends the run and says so in the report")
 def _(t):
+    own = f"asleep-{os.getpid()}"  # nobody else's is called so
+    shutil.copy("/bin/sleep", t.dir / own)
     child = t.start_berm("run", "--report", "r.json", "--", "/bin/sh", "-c",
-                         "setsid sleep 1000 & echo ready; exec sleep 1000",
+                         f"setsid ./{own} 1000 & echo ready; exec ./{own} 1000",
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     t.equal(child.stdout.readline(), b"ready\n")
+    t.wait_until(lambda: living().count(own) == 2, "both sleep")
     child.kill()
     child.wait(30)
     t.started.remove(child)
@@ -195,8 +199,7 @@ def _(t):
     t.equal((report["outcome"], report["termination"]["child_signal"],
              report["cleanup"]["scope_removed"]), ("interrupted", "SIGKILL", True))
     t.equal(t.berm("validate-report", "--file", "r.json").status, 0)
-    names = living()
-    t.true("sleep" not in names, names)
+    t.true(own not in living(), "nobody sleeps any more")
     t.equal(t.berm("recover", "--runs").status, 0)
 
 

@@ -344,6 +344,37 @@ static void what_an_earlier_run_left_is_told(void **state)
     end(run);
 }
 
+/* RS-5: the watchdog looks for the first "run_id" in the bytes; in a record of berm's nothing that comes from
+ * elsewhere stands before that member. */
+static void a_record_begins_with_what_it_is_known_by(void **state)
+{
+    char *words[] = {(char[]){"run_id"}, (char[]){"\"run_id\": \"other1\""}, NULL};
+    struct err err = {0};
+    struct run *run = begin();
+    run->facts.label = words[0];
+    run->facts.scope = words[0];
+    run->facts.command = words;
+    run->facts.cwd = words[0];
+    for (enum report_crash crash = CRASH_NONE; crash <= CRASH_LEFT; crash++) {
+        run->facts.crash = crash;
+        run->facts.in_progress = crash == CRASH_NONE;
+        with_json record = report_build(&run->facts, &err);
+        const json_t *const parts[] = {record, run_inner_report(record)};
+        for (size_t i = 0; i < countof(parts); i++) {
+            with_buf text = buf_new(RUN_RECORD_MAX_BYTES);
+            assert_int_equal(run_render(parts[i], &text, &err), 0);
+            struct span bytes = buf_span(&text);
+            const char *first = memmem(bytes.p, bytes.n, "\"run_id\"", 8);
+            assert_non_null(first);
+            assert_non_null(memmem(first + 8, bytes.n - (size_t)(first + 8 - bytes.p), "\"run_id\"",
+                                   8)); /* the label, or an argument */
+            assert_true(watch_is_of_run(bytes.p, bytes.n, run->id));
+            assert_false(watch_is_of_run(bytes.p, bytes.n, "other1"));
+        }
+    }
+    end(run);
+}
+
 /* Every start of berm would say it, and nobody here can do anything about it. */
 static void what_another_machine_has_is_no_note(void **state)
 {
@@ -437,6 +468,7 @@ int main(void)
         PLACED(a_manifest_says_that_the_payload_may_have_run),
         PLACED(a_refused_disarming_leaves_the_reports_alone),
         PLACED(what_an_earlier_run_left_is_told),
+        PLACED(a_record_begins_with_what_it_is_known_by),
         PLACED(what_another_machine_has_is_no_note),
         PLACED(what_could_not_be_looked_at_is_told),
         PLACED(what_another_berm_heals_is_no_note),
