@@ -17,7 +17,7 @@
  *     --gate PID            its first process
  *
  * Lines on stdin are orders, lines on stdout their answers: "ready PID TICKS [DIRECTORY...]", then
- * arm -> "armed", report CLEAN LEFT -> "reported", deadline MS -> "set", let-go -> "let-go", disarm ->
+ * arm -> "armed", asked MS (systemd, for that scope of its own) -> "told", report CLEAN LEFT -> "reported", deadline MS -> "set", let-go -> "let-go", disarm ->
  * "disarmed", fd -> "lost" or "holds"; a failure is "failed CODE TEXT". End of input: it ends without a
  * word, as a controller that dies. A watchdog that could not be started: exit 1.
  */
@@ -138,6 +138,9 @@ static void obey(struct watchdog *watchdog, char *line)
     } else if (strcmp(words[0], "deadline") == 0) {
         int64_t at_ns = os_clock_real.monotonic_ns() + atoll(words[1]) * NS_PER_MS;
         puts(watchdog_set_deadline(watchdog, at_ns) < 0 ? "failed" : "set");
+    } else if (strcmp(words[0], "asked") == 0) {
+        int64_t at_ns = os_clock_real.monotonic_ns() + atoll(words[1]) * NS_PER_MS;
+        puts(watchdog_asked(watchdog, at_ns) < 0 ? "failed" : "told");
     } else if (strcmp(words[0], "let-go") == 0) {
         puts(watchdog_let_go(watchdog) < 0 ? "failed" : "let-go");
     } else if (strcmp(words[0], "disarm") == 0) {

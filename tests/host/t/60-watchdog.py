@@ -123,9 +123,11 @@ def before(t):
 
 
 def measure(t, processes, rounds):
-    """Nanoseconds from the SIGKILL of the controller to the empty leaf."""
-    took = []
+    """Nanoseconds from the SIGKILL of the controller to the empty leaf; and what a fork and exec takes meanwhile,
+    since others may be at work here."""
+    took, own = [], []
     for _ in range(rounds):
+        own += [int(subprocess.run([EMPTY_AFTER, "-"], capture_output=True, check=True).stdout) for _ in range(3)]
         leaf = Leaf(t, processes)
         run = Run(t, leaf)
         t.equal(run.tell("arm"), ["armed"])
@@ -137,32 +139,23 @@ def measure(t, processes, rounds):
         run.watchdog_ends()
         t.true(not leaf.scope.exists(), "leaf and scope are removed")
         t.equal((run.said(), os.listdir(t.state / "berm/watch"), os.listdir(t.dir / "made")), ("crash", [], []))
-    return took
-
-
-def tell(what, took):
-    own = sorted(int(subprocess.run([EMPTY_AFTER, "-"], capture_output=True, check=True).stdout)
-                 for _ in range(20))
-    print(f"# {what}: median {statistics.median(took) / 1e6:.1f} ms, worst {max(took) / 1e6:.1f} ms of "
-          f"{len(took)}; a fork and exec here takes {statistics.median(own) / 1e6:.1f} ms")
-    return statistics.median(own)
+    print(f"# {processes} processes: median {statistics.median(took) / 1e6:.1f} ms, worst {max(took) / 1e6:.1f} ms of "
+          f"{rounds}; a fork and exec here takes {statistics.median(own) / 1e6:.1f} ms, at worst {max(own) / 1e6:.1f} ms")
+    return took, own
 
 
 @case("WD-5 R38 R43 SIGKILL of the controller, 9 processes: the leaf is empty soon, and everything is removed",
       deadline_s=290)
 def _(t):
-    took = measure(t, 9, ROUNDS // 2)
-    own = tell("9 processes", took)
-    # Where others are at work a fork and exec takes longer too.
-    t.true(statistics.median(took) <= max(30e6, 2 * own), took)
-    t.true(max(took) <= max(100e6, 5 * own), took)
+    took, own = measure(t, 9, ROUNDS // 2)
+    t.true(statistics.median(took) <= max(30e6, 2 * statistics.median(own)), (took, own))
+    t.true(max(took) <= max(100e6, 2 * max(own)), (took, own))
 
 
 @case("WD-5 R38 and with 64 processes", deadline_s=200)
 def _(t):
-    took = measure(t, 64, 3)
-    tell("64 processes", took)
-    t.true(statistics.median(took) <= 250e6, took)
+    took, own = measure(t, 64, 3)
+    t.true(statistics.median(took) <= max(250e6, 16 * statistics.median(own)), (took, own))
 
 
 @case("S1 the judge finds nothing after a crash, and a decoy lives on", deadline_s=60)
@@ -324,19 +317,20 @@ def _(t):
     t.equal(done.status, 0, str(done))
 
 
-@case("it does not leave before it is in the scope that was asked for, or five seconds have passed",
+@case("it does not leave before it is in the scope that was asked for, or the time for that has passed",
       deadline_s=90)
 def _(t):
     leaf = Leaf(t, 1)
     run = Run(t, leaf, "--unit", "berm-never-there.scope")
     began = time.monotonic()
+    t.equal(run.tell("asked", 3000), ["told"])
     t.equal(run.tell("arm"), ["armed"])
     run.child.kill()
     run.child.wait()
     leaf.reap()
     t.wait_until(lambda: run.said() == "crash", "its work is done")
     run.watchdog_ends()
-    t.true(time.monotonic() - began > 3, "and then it waits")
+    t.true(time.monotonic() - began >= 3, "and then it waits")
 
 
 main()
