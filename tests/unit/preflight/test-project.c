@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bfs.h"
 #include "buf.h"
+#include "file.h"
 #include "memory.h"
 #include "project.h"
 
@@ -243,6 +243,53 @@ static void a_file_of_others_is_refused(void **state)
     remove_place(&place);
 }
 
+/* What happens between the look at the file and its bytes. */
+static void (*meanwhile)(void);
+static struct place moving;
+
+ssize_t __real_os_pread(int fd, void *bytes, size_t n, off_t offset);
+ssize_t __wrap_os_pread(int fd, void *bytes, size_t n, off_t offset);
+
+ssize_t __wrap_os_pread(int fd, void *bytes, size_t n, off_t offset)
+{
+    void (*act)(void) = meanwhile;
+    meanwhile = NULL;
+    if (act) {
+        act();
+    }
+    return __real_os_pread(fd, bytes, n, offset);
+}
+
+static void write_again(void)
+{
+    write_file(moving.file, "schema: 1\nrequire: []\n");
+}
+
+static void put_another_there(void)
+{
+    char other[128];
+    (void)snprintf(other, sizeof other, "%s/other", moving.dir);
+    write_file(other, "schema: 1\n");
+    assert_int_equal(rename(other, moving.file), 0);
+}
+
+/* FS-2: a file that is changed or exchanged while it is read is not believed. */
+static void a_file_that_changes_meanwhile_is_refused(void **state)
+{
+    static void (*const acts[])(void) = {write_again, put_another_there};
+    moving = make_place();
+    for (size_t i = 0; i < countof(acts); i++) {
+        write_file(moving.file, "schema: 1\nrequire: [managed]\n");
+        meanwhile = acts[i];
+        struct err err = {0};
+        with_project project = {0};
+        assert_int_equal(project_read(moving.dir, &project, &err), -1);
+        assert_int_equal(err.code, ERR_CHANGED);
+        assert_null(meanwhile);
+    }
+    remove_place(&moving);
+}
+
 /* The place of the file is the nearest folder with .git or .berm, or else the working folder itself. */
 static void the_nearest_repository_counts(void **state)
 {
@@ -291,6 +338,7 @@ int main(void)
         cmocka_unit_test(no_file_is_no_project),
         cmocka_unit_test(odd_files_are_refused),
         cmocka_unit_test(a_file_of_others_is_refused),
+        cmocka_unit_test(a_file_that_changes_meanwhile_is_refused),
         cmocka_unit_test(the_nearest_repository_counts),
     };
     return cmocka_run_group_tests_name("preflight/project", tests, NULL, NULL);
