@@ -373,7 +373,7 @@ int main(int argc, char **argv)
     struct scope_request *request = &options.request;
     /* An open that does nothing answers 0: what is read there must end. */
     orders = fdopen(fcntl(0, F_DUPFD_CLOEXEC, 20), "r");
-    (void)dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
+    (void)dup2(open("/dev/null", O_RDWR | O_CLOEXEC), 0);
     options.question.runtime_dir = getenv("XDG_RUNTIME_DIR");
     options.argv = nothing;
     for (int i = 1; i < argc; i++) {
