@@ -8,11 +8,12 @@
  *   bus_start_unit(bus, &unit, err)                  queued; unit lives until bus_close()
  *   bus_push(bus, deadline, err)                     until all that is queued has left
  *   bus_wait_unit(bus, &unit, deadline, err)         the job was done
- *   bus_unit_properties(bus, unit, list, count, deadline, err), bus_has_unit(...)
+ *   bus_unit_properties(bus, unit, list, count, deadline, err), bus_has_unit(...), bus_attach(...)
  *   bus_close(bus)
  *
  * Limitations  one answer at a time is waited for, but for the jobs of units.
- * Source       sd-bus(3), org.freedesktop.systemd1(5): StartTransientUnit, JobRemoved, GetUnit.
+ * Source       sd-bus(3), org.freedesktop.systemd1(5): StartTransientUnit, JobRemoved, GetUnit,
+ *              AttachProcessesToUnit (systemd 238).
  */
 #pragma once
 
@@ -29,8 +30,7 @@ struct patience;
 struct bus_unit {
     const char *name;
     const char *description;
-    pid_t pids[2];
-    int pid_count;
+    pid_t pid;     /* who is in it from the start */
     bool delegate; /* memory and pids */
     bool delegate_io;
     bool limits;               /* the four below */
@@ -75,3 +75,6 @@ int bus_version(struct bus *bus, char *text, size_t size, int64_t deadline_ns,
                 struct err *err) must_check;
 int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns,
                  struct err *err) must_check; /* 1 or 0 */
+/* Into a cgroup ("/payload") of a unit that is delegated: systemd may do that where the caller may not. */
+int bus_attach(struct bus *bus, const char *unit, const char *cgroup, pid_t pid,
+               int64_t deadline_ns, struct err *err) must_check;

@@ -73,7 +73,6 @@ static int join(struct scope *scope, struct err *err)
     int folder = fd_num(&scope->folder);
     return scope_set_outer(scope, false, err) < 0 ||
                    move(scope, folder, request->anchor, err) < 0 ||
-                   move(scope, folder, request->gate, err) < 0 ||
                    scope_find_folder(scope, request->anchor, err) < 0
                ? -1
                : 0;
@@ -94,4 +93,4 @@ static int forget(struct scope *scope, int64_t deadline_ns, struct err *err)
     return 0;
 }
 
-const struct scope_operations scope_delegated_operations = {begin, join, verify, forget};
+const struct scope_operations scope_delegated_operations = {begin, join, verify, NULL, forget};

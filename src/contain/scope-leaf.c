@@ -114,7 +114,7 @@ static int make_leaf(struct scope *scope, const char *name, struct fd *ret_leaf,
     return 0;
 }
 
-/* Both out of the scope itself, and in a leaf: no internal processes. */
+/* Out of the scope itself, and in a leaf: no internal processes. */
 static int settle(struct scope *scope, struct proc_identity who, struct err *err)
 {
     if (scope_anchor_lives(scope, err) < 0) {
@@ -181,8 +181,7 @@ int scope_leaves_make(struct scope *scope, struct err *err)
 {
     if (make_leaf(scope, ANCHOR_OWN_LEAF_NAME, &scope->anchor_folder, err) < 0 ||
         make_leaf(scope, ANCHOR_LEAF_NAME, &scope->leaf, err) < 0 ||
-        settle(scope, scope->request.anchor, err) < 0 ||
-        settle(scope, scope->request.gate, err) < 0 || hand_down(scope, err) < 0 ||
+        settle(scope, scope->request.anchor, err) < 0 || hand_down(scope, err) < 0 ||
         scope_set_limits(scope, err) < 0 || scope_judge_swap(scope, err) < 0) {
         return -1;
     }

@@ -5,7 +5,7 @@
  *   scope.c            the calling sequence; the anchor; the end
  *   scope-probe.c      what can be had
  *   scope-systemd.c    a transient unit of a manager  } behind one table of operations: they bring the
- *   scope-delegated.c  a folder of our own            } anchor and the gate into the scope's folder
+ *   scope-delegated.c  a folder of our own            } anchor into the scope's folder
  *   scope-leaf.c       the leaves and their limits: the same for both
  *   scope-read.c       events and counters
  *   scope-wait.c       how long anything is waited for (scope-wait-priv.h)
@@ -25,10 +25,12 @@ enum { SCOPE_MEMORY_SLACK_BYTES = 64 << 20, SCOPE_PIDS_SLACK = 64 };
 
 struct scope_operations {
     int (*begin)(struct scope *scope, struct err *err);
-    /* Until the anchor and the gate are in the scope's folder, which is open then. */
+    /* Until the anchor is in the scope's folder, which is open then. */
     int (*join)(struct scope *scope, struct err *err);
     /* What the adapter itself set, read back. */
     int (*verify)(struct scope *scope, struct err *err);
+    /* Has a process brought into the leaf that the caller may not move; NULL: nobody else can. */
+    int (*fetch)(struct scope *scope, struct proc_identity who, struct err *err);
     /* The folder is gone: is all the rest? -1: not known. */
     int (*forget)(struct scope *scope, int64_t deadline_ns, struct err *err);
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "anchor-message.h"
 #include "process.h"
 
 static uint64_t or_infinity(int64_t value, int64_t slack)
@@ -23,8 +24,7 @@ static int begin(struct scope *scope, struct err *err)
     scope->unit = (struct bus_unit){
         .name = scope->name,
         .description = scope->description,
-        .pids = {request->anchor.pid, request->gate.pid},
-        .pid_count = 2,
+        .pid = request->anchor.pid,
         .delegate = true,
         .delegate_io = request->with_io,
         .limits = true,
@@ -35,8 +35,7 @@ static int begin(struct scope *scope, struct err *err)
     scope->watchdog_unit = (struct bus_unit){
         .name = scope->watchdog_name,
         .description = scope->description,
-        .pids = {request->watchdog.pid},
-        .pid_count = 1,
+        .pid = request->watchdog.pid,
     };
     if (bus_open(scope->offer.place, &scope->patience, &scope->bus, err) < 0 ||
         bus_start_unit(scope->bus, &scope->unit, err) < 0) {
@@ -65,8 +64,7 @@ static int join(struct scope *scope, struct err *err)
 {
     const struct scope_request *request = &scope->request;
     if (bus_wait_unit(scope->bus, &scope->unit, request->deadline_ns, err) < 0 ||
-        scope_find_folder(scope, request->anchor, err) < 0 ||
-        must_be_in(request->gate, scope->name, err) < 0) {
+        scope_find_folder(scope, request->anchor, err) < 0) {
         return -1;
     }
     if (request->watchdog.pid == 0) {
@@ -117,4 +115,10 @@ static int forget(struct scope *scope, int64_t deadline_ns, struct err *err)
                : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
 }
 
-const struct scope_operations scope_systemd_operations = {begin, join, verify, forget};
+static int fetch(struct scope *scope, struct proc_identity who, struct err *err)
+{
+    return bus_attach(scope->bus, scope->name, "/" ANCHOR_LEAF_NAME, who.pid,
+                      scope->request.deadline_ns, err);
+}
+
+const struct scope_operations scope_systemd_operations = {begin, join, verify, fetch, forget};

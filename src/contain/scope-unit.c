@@ -68,21 +68,6 @@ static int add_limits(sd_bus_message *message, const struct bus_unit *unit)
                : sd.sd_bus_message_append(message, "(sv)", "OOMPolicy", "s", "continue");
 }
 
-static int add_pids(sd_bus_message *message, const struct bus_unit *unit)
-{
-    int result = sd.sd_bus_message_open_container(message, 'r', "sv");
-    result = result < 0 ? result : sd.sd_bus_message_append(message, "s", "PIDs");
-    result = result < 0 ? result : sd.sd_bus_message_open_container(message, 'v', "au");
-    result = result < 0 ? result : sd.sd_bus_message_open_container(message, 'a', "u");
-    for (int i = 0; i < unit->pid_count && result >= 0; i++) {
-        result = sd.sd_bus_message_append(message, "u", (uint32_t)unit->pids[i]);
-    }
-    for (int i = 0; i < 3 && result >= 0; i++) {
-        result = sd.sd_bus_message_close_container(message);
-    }
-    return result;
-}
-
 /* All five controllers, which Delegate=yes means, cost several times the start. */
 static int add_delegation(sd_bus_message *message, const struct bus_unit *unit)
 {
@@ -103,7 +88,9 @@ static int add_properties(sd_bus_message *message, const struct bus_unit *unit)
     result = result < 0 ? result
                         : sd.sd_bus_message_append(message, "(sv)", "TimeoutStopUSec", "t",
                                                    UINT64_C(5000000));
-    result = result < 0 ? result : add_pids(message, unit);
+    result = result < 0
+                 ? result
+                 : sd.sd_bus_message_append(message, "(sv)", "PIDs", "au", 1, (uint32_t)unit->pid);
     result = result < 0 || !unit->delegate ? result : add_delegation(message, unit);
     result = result < 0 || !unit->limits ? result : add_limits(message, unit);
     return result < 0 ? result : sd.sd_bus_message_close_container(message);
@@ -256,4 +243,27 @@ int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct 
                ? 0
                : err_set(err, ERR_UNAVAILABLE, "systemd does not tell whether %s is there: %s (%s)",
                          unit, answer->error_text, answer->error_name);
+}
+
+int bus_attach(struct bus *bus, const char *unit, const char *cgroup, pid_t pid,
+               int64_t deadline_ns, struct err *err)
+{
+    with_message message = NULL;
+    const struct answer *answer = &bus->answers[0];
+    int result =
+        sd.sd_bus_message_new_method_call(bus->connection, &message, SYSTEMD_SERVICE, SYSTEMD_PATH,
+                                          SYSTEMD_INTERFACE, "AttachProcessesToUnit");
+    result = result < 0 ? result
+                        : sd.sd_bus_message_append(message, "ssau", unit, cgroup, 1, (uint32_t)pid);
+    if (result < 0) {
+        return err_sys(err, result, "cannot ask systemd to move process %d", pid);
+    }
+    if (bus_ask(bus, message, NULL, err) < 0 || bus_hear(bus, deadline_ns, err) < 0) {
+        return -1;
+    }
+    return answer->error_name[0]
+               ? err_set(err, ERR_UNAVAILABLE,
+                         "systemd does not move process %d into %s%s: %s (%s)", pid, unit, cgroup,
+                         answer->error_text, answer->error_name)
+               : 0;
 }

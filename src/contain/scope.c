@@ -239,15 +239,28 @@ int scope_finish(struct scope *scope, struct err *err)
     return 0;
 }
 
+/* Who stands outside of the tree that the caller may write, as in a login session, is moved by systemd. */
+static int move_into_leaf(struct scope *scope, struct proc_identity who, struct err *err)
+{
+    int result = os_cgroup_move(fd_num(&scope->leaf), who.pid);
+    if (result == -EACCES && scope->operations->fetch) {
+        return scope->operations->fetch(scope, who, err);
+    }
+    return result < 0 ? err_sys(err, result, "cannot move process %d into '%s'", who.pid,
+                                scope->leaf_cgroup)
+                      : 0;
+}
+
 int scope_admit(struct scope *scope, struct proc_identity who, struct err *err)
 {
     char seen[CGROUP_PATH_SIZE] = "";
     BUG_IF(!scope->holds);
-    int result = os_cgroup_move(fd_num(&scope->leaf), who.pid);
-    result = result < 0 ? result : scope_cgroup_of(who, seen);
+    if (move_into_leaf(scope, who, err) < 0) {
+        return -1;
+    }
+    int result = scope_cgroup_of(who, seen);
     if (result < 0) {
-        return err_sys(err, result, "cannot move process %d into '%s'", who.pid,
-                       scope->leaf_cgroup);
+        return err_sys(err, result, "cannot see the cgroup of process %d", who.pid);
     }
     if (strcmp(seen, scope->leaf_cgroup) != 0) {
         return err_set(err, ERR_UNAVAILABLE, "process %d was moved into '%s' and is in '%s'",

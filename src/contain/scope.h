@@ -7,11 +7,11 @@
  * Calling sequence
  *   scope_probe(&question, &offer)           what this host and this caller can have; starts nothing
  *   scope_name(run_id, name, err)            unpredictable: write it down before it exists
- *   ... create the anchor (anchor-message.h), the gate and the watchdog, all blocked ...
+ *   ... create the anchor (anchor-message.h) and the watchdog ...
  *   scope_begin(&request, &scope, err)       asks for it; comes back before systemd answers
  *   scope_finish(scope, err)                 waits for that, makes the leaves, sets and reads back
  *   ... hand scope_leaf_fd() and the anchor's channel to the watchdog, write the manifest ...
- *   scope_admit(scope, gate, err)            one write, and /proc/PID/cgroup says the leaf
+ *   scope_admit(scope, gate, err)            a blocked child: one write, and /proc/PID/cgroup says the leaf
  *   ... scope_event_fds() in epoll with EPOLLPRI; scope_events_read() when one fires ...
  *   scope_kill(scope)                        repeat each 10 ms while scope_leaf_empty() is NULL
  *   scope_counters_read(scope, &counters)    after the last process, before the leaf goes
@@ -22,13 +22,13 @@
  * call scope_remove(). When it fails, close the anchor's channel, and the anchor leaves by itself. Until its
  * own /proc/self/cgroup names the scope, systemd refused it (scope_is_refused()), or SCOPE_SETTLE_MS after
  * deadline_ns have passed, no process of the request may exit: systemd knows it by its number only, and would
- * adopt another one. The anchor and the watchdog see to that themselves; a gate must be kept alive by its
- * creator.
+ * adopt another one. The anchor and the watchdog see to that themselves.
  *
  * Adapters
  *   linux-systemd-cgroup-v2     StartTransientUnit of the user's manager, or as root of the system's.
- *                               The gate stands in the unit from the start, so that a caller outside
- *                               of the manager's tree (a login session) may move it into the leaf.
+ *                               Only the anchor stands in the unit from the start: of several, one that ended
+ *                               too early would make systemd drop the unit and leave its folder behind. A gate outside of the
+ *                               manager's tree (a login session) is moved by systemd.
  *   linux-delegated-cgroup-v2   a folder in a cgroup that the caller names, or that it owns: the nearest
  *                               above its own that it may write and that hands on memory and pids.
  *
@@ -139,7 +139,6 @@ struct scope_request {
     struct proc_identity anchor; /* nobody's child, like the watchdog: detached (detach-priv.h) */
     int anchor_pidfd;
     int anchor_channel; /* the near end */
-    struct proc_identity gate;
     /* Gets a scope of its own, NAME-watchdog.scope, where there is a manager; it stays where it is in a
      * delegated cgroup. pid 0: there is none. */
     struct proc_identity watchdog;

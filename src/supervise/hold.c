@@ -91,7 +91,6 @@ int hold_begin(struct broker *broker, struct err *err)
         .anchor = anchor,
         .anchor_pidfd = fd_num(&hold->anchor.pidfd),
         .anchor_channel = fd_num(&hold->anchor.channel),
-        .gate = broker->tree.leader,
         .watchdog =
             request->watchdog ? watchdog_process(request->watchdog) : (struct proc_identity){0},
         .memory_max_bytes = limits->memory_bytes,

@@ -55,6 +55,7 @@ static struct {
 
 static FILE *orders;
 static pid_t payload;
+static struct proc_identity gate;
 static int payload_pidfd;
 static int release_fd;
 
@@ -132,7 +133,7 @@ static void start_gate(void)
     close(ends[0]);
     release_fd = ends[1];
     payload_pidfd = (int)syscall(SYS_pidfd_open, payload, 0);
-    options.request.gate = identity_of(payload);
+    gate = identity_of(payload);
 }
 
 static void start_watchdog(void)
@@ -340,7 +341,7 @@ static int drive(void)
            (long long)limits.memory_max_bytes, (long long)limits.memory_high_bytes,
            (long long)limits.pids_max);
     int64_t before = now_ns();
-    if (scope_admit(scope, options.request.gate, &err) < 0) {
+    if (scope_admit(scope, gate, &err) < 0) {
         return give_up(scope, &err);
     }
     fault_role("after");

@@ -1,6 +1,22 @@
 #include "../unit.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "scope-priv.h"
+
+static struct {
+    int move_result;
+    int fetch_result;
+    int fetched;
+} kernel;
+
+int __wrap_os_cgroup_move(int cgroup_fd, pid_t pid);
+int __wrap_os_cgroup_move(int cgroup_fd, pid_t pid)
+{
+    return kernel.move_result;
+}
 
 static void a_name_is_new_each_time(void **state)
 {
@@ -61,12 +77,59 @@ static void both_managers_are_one_adapter(void **state)
     assert_string_equal(scope_adapter_id(SCOPE_DELEGATED), "linux-delegated-cgroup-v2");
 }
 
+static int fetch(struct scope *scope, struct proc_identity who, struct err *err)
+{
+    kernel.fetched++;
+    return kernel.fetch_result == 0 ? 0 : err_set(err, ERR_UNAVAILABLE, "no");
+}
+
+static struct proc_identity this_process(void)
+{
+    struct proc_stat stat;
+    with_fd file = fd_adopt(os_proc_stat_open(getpid()));
+    assert_int_equal(os_proc_stat_read(fd_num(&file), &stat), 0);
+    return (struct proc_identity){getpid(), stat.start_ticks};
+}
+
+/* CT-2: from a login session only systemd may move a process into the leaf; believed is what /proc says. */
+static void who_may_not_be_moved_is_moved_by_systemd(void **state)
+{
+    static const struct scope_operations with = {.fetch = fetch};
+    static const struct scope_operations without = {0};
+    static const struct {
+        const struct scope_operations *operations;
+        int move, fetch, result, fetched;
+        bool elsewhere;
+    } cases[] = {
+        {&with, 0, 0, 0, 0, false},           {&with, -EACCES, 0, 0, 1, false},
+        {&with, -EACCES, -1, -1, 1, false},   {&with, -EACCES, 0, -1, 1, true},
+        {&with, 0, 0, -1, 0, true},           {&with, -ESRCH, 0, -1, 0, false},
+        {&without, -EACCES, 0, -1, 0, false},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct err err = {0};
+        struct scope scope = {.operations = cases[i].operations,
+                              .holds = true,
+                              .leaf = fd_adopt(open("/", O_PATH | O_CLOEXEC))};
+        assert_int_equal(scope_cgroup_of(this_process(), scope.leaf_cgroup), 0);
+        if (cases[i].elsewhere) {
+            scope.leaf_cgroup[1] = '\0';
+            scope.leaf_cgroup[0] = 'x';
+        }
+        kernel = (typeof(kernel)){cases[i].move, cases[i].fetch, 0};
+        assert_int_equal(scope_admit(&scope, this_process(), &err), cases[i].result);
+        assert_int_equal(kernel.fetched, cases[i].fetched);
+        fd_close(&scope.leaf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_new_each_time),
         cmocka_unit_test(limits_that_are_none_are_refused_before_anything_is_made),
         cmocka_unit_test(both_managers_are_one_adapter),
+        cmocka_unit_test(who_may_not_be_moved_is_moved_by_systemd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
