@@ -1,0 +1,218 @@
+#!/usr/bin/python3
+# run as: user root
+"""The kill sweep: real managed runs, of which berm, its watchdog, both, or a whole session is killed with SIGKILL
+at each boundary (src/os/boundary.h) and at random instants. After each nothing is left, nobody else was
+signalled, and the report says what docs/crash-points.md has.
+
+The table is printed, with the seed of the instants. The judge is tests/crash/check-clean, which is shown to fail when
+nobody heals. Short: some boundaries, a few instants; BERM_TEST_LONG: all of them, 200 instants, for the user.
+"""
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+TESTS = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "crash")]
+from cgroups import ROOT  # noqa: E402
+from deaths import (VICTIMS, Deaths, helpers, kill_now, lives, process_with,  # noqa: E402
+                    start_and_wait)
+from points import expected, rows  # noqa: E402
+from scopes import scope  # noqa: E402
+from tap import SLOWNESS, berm_path, case, children, main  # noqa: E402
+
+LONG = bool(os.environ.get("BERM_TEST_LONG")) and not ROOT
+SEED = int(os.environ.get("BERM_TEST_SEED") or random.randrange(1 << 32))
+RUNS = {
+    "success": ["--", "/bin/true"],
+    "limit": ["--output-max", "64K", "--grace-ms", "30000", "--", "/bin/sh", "-c",
+              "setsid sleep 1000 & exec yes"],
+}
+# Long: the session also dies while systemd is making the scope. A dead process that systemd moves before it was reaped
+# is in no cgroup and is told of by nobody, so that an empty scope can stay.
+FEW = {"controller": ("RELEASED",), "watchdog": (), "both": ("RELEASED",), "session": ("RELEASED",)} if ROOT else \
+    {"controller": ("SCOPE_BEGUN", "RELEASED", "REPORT_RENAMED"), "watchdog": ("ARMED",), "both": ("RELEASED",),
+     "session": ("RELEASED",)}
+ANY_TIME = [victim for victim in VICTIMS if LONG or victim != "session"]
+SLEEP = ["--", "/bin/sh", "-c", "setsid sleep 1000 & echo ready; exec sleep 1000"]
+INSTANTS = 200 if LONG else 5
+
+
+def word_wanted(victim, name, nth, after):
+    """berm lives on without its watchdog, and says itself how the run ended."""
+    if victim == "watchdog":
+        return "final"
+    return "old" if (name, nth) == ("SLOT_TAKEN", 1) else expected(after, True)
+
+
+def sweep(t, deaths, victim, which):
+    came = deaths.points(RUNS[which]) if LONG else None
+    for n, name, _, after in rows():
+        wanted = came.count(n) if LONG else name in FEW[victim]
+        if name == "SLOT_TAKEN" and victim in ("watchdog", "both"):
+            continue  # there is no watchdog yet
+        for nth in range(1, wanted + 1):
+            what = f"{victim} at {name}, time {nth}"
+            t.equal(deaths.at_point(victim, RUNS[which], n, nth), "killed 157\n", what)
+            word, healed = deaths.after(victim, what)
+            print(f"# {victim:10} {n:2} {name:16} {nth}: {word}{', healed' if healed else ''}", flush=True)
+            t.equal(word, word_wanted(victim, name, nth, after), what)
+            if LONG:
+                deaths.nothing_left(what, {"old": "old", "final": "final"}.get(word, "non-success"))
+
+
+if LONG:
+    for victim, which in itertools.product(VICTIMS, RUNS):
+        @case(f"WD-5 WD-6 RS-5 S1 the sweep: {victim} at each boundary of a managed run, {which}", deadline_s=600)
+        def _(t, victim=victim, which=which):
+            sweep(t, Deaths(t), victim, which)
+else:
+    @case("WD-5 WD-6 RS-5 S1 the sweep: controller, watchdog, both and session at some boundaries of a managed run")
+    def _(t):
+        deaths = Deaths(t)
+        for victim in VICTIMS:
+            sweep(t, deaths, victim, "success")
+        deaths.nothing_left("all of them", "non-success")
+
+
+RAN = ["--", "/bin/sh", "-c", "setsid sleep 1000 & : >ran; exec sleep 0.2"]
+
+
+def one_instant(t, deaths, victim, delay_s):
+    """A run that is killed after that time: (exit status, word, whether the payload ran, how long all took)"""
+    ran = t.dir / "ran/ran"
+    ran.unlink(missing_ok=True)
+    words = deaths.command(["--cwd", ran.parent, "--writable", ran.parent, *RAN])
+    began = time.monotonic()
+    child = t.start(*VICTIMS[victim][1], *words, stderr=subprocess.DEVNULL)
+    try:
+        child.wait(delay_s)
+    except subprocess.TimeoutExpired:
+        kill_now(victim, child)
+    status = child.wait(60 * SLOWNESS)
+    took_s = time.monotonic() - began
+    t.started.remove(child)
+    word, _ = deaths.after(victim, f"{victim} after {delay_s} s")
+    return status, word, ran.exists(), took_s
+
+
+if not ROOT:
+    @case(f"WD-5 RS-5 S1 the sweep: {INSTANTS} random instants for each of {', '.join(ANY_TIME)}", deadline_s=1200)
+    def _(t):
+        deaths = Deaths(t)
+        (t.dir / "ran").mkdir()
+        (t.dir / "ran").chmod(0o777)
+        chosen = random.Random(SEED)
+        _, *said, whole_s = one_instant(t, deaths, "controller", 60 * SLOWNESS)
+        t.equal(said, ["final", True])
+        print(f"# seed {SEED}; a run takes {whole_s:.2f} s")
+        for victim in ANY_TIME:
+            seen = {}
+            for _ in range(INSTANTS):
+                delay_s = chosen.uniform(0, whole_s)
+                status, word, ran, _ = one_instant(t, deaths, victim, delay_s)
+                what = f"seed {SEED}, {victim} after {delay_s:.3f} s: {status} {word} {ran}"
+                t.true(word in (("old", "in progress", "crash", "final") if status == -signal.SIGKILL else ("final",)),
+                       what)
+                t.true(not ran or word in ("crash", "final"), what)
+                seen[word] = seen.get(word, 0) + 1
+            print(f"# {victim:10} {seen}", flush=True)
+        done = deaths.check()
+        t.equal((done.status, done.out.decode()), (0, ""))
+
+
+@case("R43 undefended: with a watchdog that is stopped the judge finds all that is left; and when it goes on, nothing")
+def _(t):
+    deaths = Deaths(t)
+    child = start_and_wait(t, deaths.command(SLEEP))
+    (watchdog,) = helpers("watchdog")
+    os.kill(watchdog, signal.SIGSTOP)
+    child.kill()
+    child.wait()
+    done = deaths.check("--within", 0, "--slot-says", "non-success")
+    kinds = {line.split()[0] for line in done.out.decode().splitlines()}
+    t.true(done.status == 1 and kinds >= {"process", "cgroup", "unit", "entry"}, str(done))
+    os.kill(watchdog, signal.SIGCONT)
+    t.started.remove(child)
+    t.equal(deaths.after("controller", "it goes on")[0], "crash")
+    deaths.nothing_left("it goes on", "non-success")
+
+
+if ROOT:
+    def recycle(t, pids):
+        """Bystanders with the numbers of processes that have ended."""
+        for pid in pids:
+            t.wait_until(lambda pid=pid: pid not in dict(children()) and not Path(f"/proc/{pid}").exists(), "it is free")
+            process_with(pid, ["/bin/sleep", "1000"])
+
+    def dismiss(pids):
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+    @case("T19 WD-5 who has the numbers of the dead is not signalled: by a watchdog that comes late")
+    def _(t):
+        deaths = Deaths(t)
+        child = start_and_wait(t, deaths.command(SLEEP))
+        payload = int((Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split())[0])
+        (watchdog,) = helpers("watchdog")
+        os.kill(watchdog, signal.SIGSTOP)
+        os.kill(payload, signal.SIGSTOP)
+        child.kill()
+        child.wait()
+        t.started.remove(child)
+        os.kill(payload, signal.SIGKILL)
+        recycle(t, [child.pid, payload])
+        os.kill(watchdog, signal.SIGCONT)
+        t.wait_until(lambda: {name for _, name in children()} == {"sleep"} and len(children()) == 3, "all end")
+        t.true(lives(child.pid) and lives(payload), "the bystanders live")
+        dismiss([child.pid, payload])
+        t.equal(deaths.after("controller", "late")[0], "crash")
+        deaths.nothing_left("late", "non-success")
+
+    @case("T19 S3 and by recover, when both are dead and all their numbers taken")
+    def _(t):
+        deaths = Deaths(t)
+        child = start_and_wait(t, deaths.command(SLEEP))
+        payload = int((Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split())[0])
+        pids = [child.pid, payload, *helpers("watchdog"), *helpers("anchor")]
+        kill_now("both", child)
+        child.wait()
+        t.started.remove(child)
+        recycle(t, pids)
+        done = t.berm("recover", "--runs", "--json")
+        t.equal((done.status, done.json()["healed"]), (0, 1), str(done))
+        t.true(all(lives(pid) for pid in pids), "the bystanders live")
+        dismiss(pids)
+        t.equal(deaths.after("both", "recycled")[0], "crash")
+        deaths.nothing_left("recycled", "non-success")
+
+    OTHER_BOOT = 'mount --bind "$1" /proc/sys/kernel/random/boot_id; shift; exec "$@"'
+
+    @case("S5 what both left is healed as after a reboot, and who has their numbers then is not signalled")
+    def _(t):
+        deaths = Deaths(t)
+        child = start_and_wait(t, deaths.command(SLEEP))
+        pids = [child.pid, *helpers("watchdog")]
+        kill_now("both", child)
+        child.wait()
+        t.started.remove(child)
+        recycle(t, pids)
+        (t.dir / "boot").write_text("00000000-0000-4000-8000-000000000000\n")
+        done = t.run("unshare", "--mount", "sh", "-euc", OTHER_BOOT, "sh", t.dir / "boot", berm_path(), "recover",
+                     "--runs", "--json")
+        t.equal((done.status, done.json()["healed"], done.json()["runs"][0]["what"]),
+                (0, 1, "of a boot that ended"), str(done))
+        t.true(all(lives(pid) for pid in pids), "the bystanders live")
+        dismiss(pids)
+        t.equal(deaths.after("both", "another boot")[0], "crash")
+        deaths.nothing_left("another boot", "non-success")
+
+
+main()
