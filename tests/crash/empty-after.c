@@ -1,6 +1,7 @@
-/* empty-after - how long after the SIGKILL of a process a control group is empty
+/* empty-after - how long after a signal to a process a control group is empty
  *
- *   empty-after PID FOLDER        kills PID, waits until nobody is in FOLDER, prints nanoseconds
+ *   empty-after PID FOLDER [SIGNAL]
+ *                                 sends PID the signal (SIGKILL), waits until nobody is in FOLDER, prints nanoseconds
  *   empty-after -                 prints what a fork, an exec of /bin/true and its end take, for comparison
  *
  * Exit: 1 when it is not empty after a minute.
@@ -48,7 +49,7 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "-") == 0) {
         return fork_and_exec();
     }
-    if (argc != 3) {
+    if (argc != 3 && argc != 4) {
         return 2;
     }
     char path[4200];
@@ -60,7 +61,8 @@ int main(int argc, char **argv)
     }
     pid_t pid = (pid_t)strtol(argv[1], NULL, 10);
     long long began = now_ns();
-    if (kill(pid, SIGKILL) < 0) {
+    int number = argc == 4 ? atoi(argv[3]) : SIGKILL;
+    if (kill(pid, number) < 0) {
         return 2;
     }
     while (!is_empty(events) && now_ns() - began < 60000000000LL) {
