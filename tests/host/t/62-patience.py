@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # run as: user
+# long
 """Whoever asks to stop while systemd does not answer is heard, and nothing is left when it answers after all."""
 
 import json
