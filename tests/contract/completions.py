@@ -140,7 +140,7 @@ def _(t):
 def _(t):
     needs(t, "mandoc")
     pages = sorted(FOLDER.glob("*.1"))
-    t.equal(len(pages), 7)
+    t.equal(len(pages), 8)
     for page in pages:
         text = page.read_text()
         for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"):
@@ -161,7 +161,8 @@ def _(t):
              if path.is_file()}
     for place in ("bin/berm", "share/man/man1/berm-run.1", "share/zsh/site-functions/_berm",
                   "share/bash-completion/completions/berm",
-                  "share/fish/vendor_completions.d/berm.fish"):
+                  "share/fish/vendor_completions.d/berm.fish",
+                  "share/berm/schema/project-v1.schema.json"):
         t.true(any(str(path).endswith(place) for path in found), f"{place} in {found}")
     berm = next(path for path in found if path.name == "berm" and path.parent.name == "bin")
     t.equal(t.run(t.dir / "root" / berm, "--version").status, 0)
