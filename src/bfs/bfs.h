@@ -166,6 +166,37 @@ int bfs_read(const struct bfs_dir *dir, const char *path, const struct bfs_rule 
 int bfs_create(const struct bfs_dir *dir, const char *name, mode_t mode, struct fd *ret_fd,
                struct err *err) must_check;
 
+/* --- trees of copies ---------------------------------------------------------------------------- */
+
+/* A tree that can be made again needs no sync; whoever makes one keeps another word on whether it is complete.
+ * A part of it that failed stays as far as it came. */
+
+/* A new, empty directory of exactly that mode; ERR_CONFLICT when the name is taken. */
+int bfs_tree_directory(const struct bfs_dir *dir, const char *name, mode_t mode,
+                       struct err *err) must_check;
+int bfs_tree_link(const struct bfs_dir *dir, const char *name, const char *target,
+                  struct err *err) must_check;
+/* A new file with the bytes of another and exactly that mode, whatever the umask; it shares the blocks where the
+ * filesystem can. The digest is that of the copy. */
+int bfs_tree_copy(const struct bfs_file *file, const struct bfs_dir *dir, const char *name,
+                  mode_t mode, char hex[HASH_HEX_SIZE], struct bfs_facts *ret_copy,
+                  struct err *err) must_check;
+/* A new file with these bytes. */
+int bfs_tree_write(const struct bfs_dir *dir, const char *name, struct span bytes,
+                   struct err *err) must_check;
+/* The directory `name` and all that it holds, links as links; of more than `maximum` entries: ERR_OVER_BUDGET. No
+ * such directory is fine. */
+int bfs_tree_remove(const struct bfs_dir *dir, const char *name, size_t maximum,
+                    struct err *err) must_check;
+/* What a symbolic link says, at most PATH_MAX - 1 bytes; ERR_REFUSED when it is none. */
+int bfs_read_link(const struct bfs_dir *dir, const char *name, char **ret_target,
+                  struct err *err) must_check;
+/* Where path leads when its links are followed, none out of the directory: 0, or ERR_REFUSED for one that leads
+ * out, or is absolute. One that leads nowhere is fine. Without openat2(2), a ".." behind a name is refused too,
+ * since that name could be a link. */
+int bfs_stays_beneath(const struct bfs_dir *dir, const char *path, const char *target,
+                      struct err *err) must_check;
+
 /* --- staging and publication ------------------------------------------------------------------ */
 
 enum { BFS_TEMPORARY_SIZE = 48 };

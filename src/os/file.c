@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -297,6 +298,16 @@ int os_fallocate(int fd, off_t length)
 int os_ftruncate(int fd, off_t length)
 {
     return (int)OS_CALL(ftruncate, ftruncate(fd, length));
+}
+
+int os_fchmod(int fd, mode_t mode)
+{
+    return (int)OS_CALL(fchmod, fchmod(fd, mode));
+}
+
+int os_clone_file(int to_fd, int from_fd)
+{
+    return (int)OS_CALL(ioctl, ioctl(to_fd, FICLONE, from_fd));
 }
 
 int os_flock(int fd, int operation)

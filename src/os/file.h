@@ -78,6 +78,10 @@ int os_linkat(int old_dir, const char *old_name, int new_dir, const char *new_na
 int os_fsync(int fd) must_check;
 int os_fallocate(int fd, off_t length) must_check;
 int os_ftruncate(int fd, off_t length) must_check;
+int os_fchmod(int fd, mode_t mode) must_check;
+/* FICLONE of ioctl_ficlonerange(2): the new file shares the blocks of the other until one is written;
+ * -EOPNOTSUPP, -EINVAL, -EXDEV or -ENOTTY where the filesystem cannot. */
+int os_clone_file(int to_fd, int from_fd) must_check;
 int os_flock(int fd, int operation) must_check;
 /* Exclusive, asked for again and again since nobody notifies of an unlocked file; -EWOULDBLOCK: somebody held
  * it all the time. Whoever can open a file can hold others up, so a wait for it has an end. */

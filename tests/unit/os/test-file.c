@@ -133,6 +133,32 @@ static void a_stat_of_an_entry_is_of_the_link(void **state)
     assert_string_equal(cut, "/etc");
 }
 
+static void a_mode_is_set_whatever_the_umask(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    struct stat seen;
+    with_fd file = fd_adopt(os_openat(dir, "a", O_CREAT | O_RDWR, 0600));
+    assert_int_equal(os_fchmod(fd_num(&file), 0555), 0);
+    assert_int_equal(os_fstat(fd_num(&file), &seen), 0);
+    assert_int_equal(seen.st_mode & 07777, 0555);
+    assert_int_equal(os_fchmod(-1, 0555), -EBADF);
+}
+
+static void a_clone_has_the_bytes_or_is_refused(void **state)
+{
+    int dir = ((struct folder *)*state)->fd;
+    write_file(dir, "a", "bytes");
+    with_fd from = fd_adopt(os_openat(dir, "a", O_RDONLY, 0));
+    with_fd to = fd_adopt(os_openat(dir, "b", O_CREAT | O_RDWR, 0600));
+    int result = os_clone_file(fd_num(&to), fd_num(&from));
+    if (result == 0) {
+        assert_holds(dir, "b", "bytes");
+    } else {
+        assert_true(result == -EOPNOTSUPP || result == -EINVAL || result == -ENOTTY);
+        assert_holds(dir, "b", "");
+    }
+}
+
 static void renames_replace_or_refuse(void **state)
 {
     int dir = ((struct folder *)*state)->fd;
@@ -343,6 +369,8 @@ int main(void)
         IN_FOLDER(openat2_stays_below_and_follows_no_link),
         IN_FOLDER(small_files_are_read_as_far_as_the_buffer),
         IN_FOLDER(a_stat_of_an_entry_is_of_the_link),
+        IN_FOLDER(a_mode_is_set_whatever_the_umask),
+        IN_FOLDER(a_clone_has_the_bytes_or_is_refused),
         IN_FOLDER(renames_replace_or_refuse),
         IN_FOLDER(an_unnamed_file_gets_a_name_that_was_free),
         IN_FOLDER(folders_are_made_listed_and_removed),
