@@ -39,7 +39,7 @@ fuzz: ## the fuzz targets, FUZZ_SECONDS=60 each
 .PHONY: bench
 bench: ## compare what berm costs with what it must not cost
 	@tools/build build
-	@for bench in launch drain sample; do \
+	@for bench in launch drain sample snapshot; do \
 		if [ -x tests/bench/$$bench ]; then tests/bench/$$bench || exit 1; fi; done
 
 .PHONY: schema
