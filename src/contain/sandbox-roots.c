@@ -281,3 +281,47 @@ void sandbox_look_back(const struct sandbox *sandbox, struct strvec *notes)
         }
     }
 }
+
+/* --- places of the payload ---------------------------------------------------------------------- */
+
+/* Every component is a name, and none is closed. */
+static bool is_plain(const char *rest, bool git_may_be)
+{
+    while (*rest) {
+        size_t n = strcspn(rest, "/");
+        bool dots = (n == 1 && rest[0] == '.') || (n == 2 && memcmp(rest, "..", 2) == 0);
+        bool closed =
+            (n == 4 && memcmp(rest, ".git", 4) == 0) || (n == 5 && memcmp(rest, ".berm", 5) == 0);
+        if (n == 0 || dots || (closed && !git_may_be)) {
+            return false;
+        }
+        rest += n;
+        rest += rest[0] == '/' && rest[1] != '\0';
+    }
+    return true;
+}
+
+static const char *rest_of(const char *path, const char *root)
+{
+    const char *rest = path + strlen(root);
+    return rest[0] == '/' ? rest + 1 : rest;
+}
+
+enum sandbox_place sandbox_place_of(const struct sandbox *sandbox, const char *path, int *ret_fd,
+                                    const char **ret_rest)
+{
+    const struct writable_root *root = NULL;
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        const struct writable_root *at = &sandbox->roots[i];
+        bool deeper = !root || strlen(at->path) > strlen(root->path);
+        root = path_is_beneath(path, at->path) && deeper ? at : root;
+    }
+    const char *top = root ? root->path : "/tmp";
+    if ((!root && !path_is_beneath(path, top)) || !is_plain(rest_of(path, top), !root)) {
+        return SANDBOX_NOWHERE;
+    }
+    *ret_rest = rest_of(path, top);
+    const struct fd *fd = root ? &root->fd : &sandbox->private_dir;
+    *ret_fd = fd_is_open(fd) ? fd_num(fd) : -1;
+    return root ? SANDBOX_WRITABLE_PLACE : SANDBOX_PRIVATE_PLACE;
+}

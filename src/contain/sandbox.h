@@ -98,6 +98,18 @@ bool sandbox_becomes(const struct sandbox *sandbox, uid_t *ret_uid, gid_t *ret_g
 /* What a verification compares with berm's own: read once, by the first that asks. Whoever waits for the sandbox
  * has the time. */
 int sandbox_know_self(struct sandbox *sandbox, struct err *err) must_check;
+/* Where a path of the payload lies that it may write to, by its components alone: whoever goes there from
+ * the folder must follow no link and leave no file system. .git and .berm of a writable root are nowhere. */
+enum sandbox_place {
+    SANDBOX_NOWHERE,
+    SANDBOX_PRIVATE_PLACE, /* in /tmp, of the private file system */
+    SANDBOX_WRITABLE_PLACE,
+};
+/* ret_fd: the folder, lent; -1 for the private one before sandbox_verify(). ret_rest: the way from there,
+ * in path; "" is the folder itself. */
+enum sandbox_place sandbox_place_of(const struct sandbox *sandbox, const char *path, int *ret_fd,
+                                    const char **ret_rest);
+
 /* payload: the blocked process that will become it. ERR_UNAVAILABLE names the first thing that is not as
  * planned. */
 int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,

@@ -34,6 +34,54 @@ static void not_everything_may_be_opened(void **state)
     }
 }
 
+/* MD-7: in the private /tmp and in writable roots, by plain components; never in .git or .berm of the host. */
+static void where_the_payload_may_keep_things(void **state)
+{
+    struct place *place = *state;
+    assert_int_equal(mkdirat(place->fd, "data", 0755), 0);
+    struct trial trial = {.request = {.writable = WORDS("data")}};
+    trial_plan(&trial, place);
+    const struct {
+        const char *path;
+        enum sandbox_place place;
+        const char *rest;
+    } cases[] = {{"/tmp", SANDBOX_PRIVATE_PLACE, ""},
+                 {"/tmp/w/.git/x", SANDBOX_PRIVATE_PLACE, "w/.git/x"},
+                 {"/tmp/", SANDBOX_PRIVATE_PLACE, ""},
+                 {"/tmpx", SANDBOX_NOWHERE, NULL},
+                 {"/tmp/../etc", SANDBOX_NOWHERE, NULL},
+                 {"/tmp/./w", SANDBOX_NOWHERE, NULL},
+                 {"/tmp//w", SANDBOX_NOWHERE, NULL},
+                 {"/var/tmp", SANDBOX_NOWHERE, NULL},
+                 {"/", SANDBOX_NOWHERE, NULL},
+                 {"", SANDBOX_NOWHERE, NULL},
+                 {"tmp", SANDBOX_NOWHERE, NULL},
+                 {"%s/data", SANDBOX_WRITABLE_PLACE, ""},
+                 {"%s/data/run", SANDBOX_WRITABLE_PLACE, "run"},
+                 {"%s/data/.git", SANDBOX_NOWHERE, NULL},
+                 {"%s/data/a/.git/b", SANDBOX_NOWHERE, NULL},
+                 {"%s/data/.berm/b", SANDBOX_NOWHERE, NULL},
+                 {"%s/data/.gitx", SANDBOX_WRITABLE_PLACE, ".gitx"},
+                 {"%s/data/../data", SANDBOX_NOWHERE, NULL}};
+    for (size_t i = 0; i < countof(cases); i++) {
+        int fd = -2;
+        const char *rest = NULL;
+        bool relative = cases[i].path[0] == '%';
+        with_string path = relative ? memory_format("%s%s", trial.path, cases[i].path + 2)
+                                    : memory_copy_string(cases[i].path);
+        enum sandbox_place found = sandbox_place_of(trial.sandbox, path, &fd, &rest);
+        if (found != cases[i].place) {
+            fail_msg("%s: %d", path, (int)found);
+        }
+        if (cases[i].rest) {
+            assert_string_equal(rest, cases[i].rest);
+            assert_int_equal(fd >= 0,
+                             found == SANDBOX_WRITABLE_PLACE); /* the other is not made yet */
+        }
+    }
+    trial_done(&trial);
+}
+
 static void what_steers_others_is_closed(void **state)
 {
     struct place *place = *state;
@@ -189,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_PLACE(not_everything_may_be_opened),
+        IN_PLACE(where_the_payload_may_keep_things),
         IN_PLACE(what_steers_others_is_closed),
         IN_PLACE(a_link_is_covered),
         IN_PLACE(where_git_is_led_is_closed),
