@@ -59,7 +59,11 @@ enum context_status context_peer_identify(int proc_dir, struct context_peer *pee
 /* As long as it lives its number is its own: what was read by the number before was about it. */
 static bool is_alive(const struct context_peer *peer)
 {
-    return os_poll(fd_num(&peer->pidfd), POLLIN, 0) == 0;
+    int ended;
+    do { /* the signal that bounds closes is no sign of a death */
+        ended = os_poll(fd_num(&peer->pidfd), POLLIN, 0);
+    } while (ended == -EINTR);
+    return ended == 0;
 }
 
 enum context_status context_peer_check(int proc_dir, const struct context_peer *peer,

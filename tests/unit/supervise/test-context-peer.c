@@ -2,6 +2,14 @@
 
 static struct fd proc_dir;
 
+static int alarms; /* that come while it is asked */
+int __real_os_poll(int fd, short events, int timeout_ms);
+int __wrap_os_poll(int fd, short events, int timeout_ms);
+int __wrap_os_poll(int fd, short events, int timeout_ms)
+{
+    return alarms > 0 ? alarms--, -EINTR : __real_os_poll(fd, events, timeout_ms);
+}
+
 static int begin(void **state)
 {
     int result = fake_begin(state);
@@ -158,9 +166,24 @@ static void a_recycled_number_does_not_speak_for_another(void **state)
     part(&peer, &client);
 }
 
+/* CX-4: the signal that bounds the time of a close is not the peer's end. */
+static void a_signal_of_our_own_is_no_death(void **state)
+{
+    struct context_peer peer;
+    with_fd client = {0};
+    fake_process(getpid(), fake_leaf, 7);
+    meet(&peer, &client);
+    assert_int_equal(context_peer_identify(fd_num(&proc_dir), &peer), CONTEXT_OK);
+    alarms = 2;
+    assert_int_equal(context_peer_check(fd_num(&proc_dir), &peer, fake_leaf), CONTEXT_OK);
+    assert_int_equal(alarms, 0);
+    part(&peer, &client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_signal_of_our_own_is_no_death),
         cmocka_unit_test(membership_is_of_whole_components),
         cmocka_unit_test(what_is_a_leaf_and_where_its_broker_listens),
         cmocka_unit_test(a_process_that_ended_is_no_peer),
