@@ -138,19 +138,6 @@ static int ask(const struct view *view, struct own *own, struct berm_context *co
     return conclude(context, BERM_CONTEXT_WHY_NONE, 0);
 }
 
-/* The place of a sandbox first: there no other can be reached. */
-static int find_broker(const struct view *view, const struct own *own, int64_t until_ns,
-                       bool *ret_in_sandbox)
-{
-    char address[CONTEXT_ADDRESS_SIZE];
-    int fd = berm_exchange_connect(view->socket, until_ns);
-    *ret_in_sandbox = fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES;
-    if (*ret_in_sandbox || !context_address(own->cgroup, address)) {
-        return fd;
-    }
-    return berm_exchange_connect(address, until_ns);
-}
-
 int berm_context_read_in(const struct view *view, struct berm_context *context, int timeout_ms)
 {
     *context = (struct berm_context){.memory_max_bytes = BERM_CONTEXT_UNKNOWN,
@@ -175,7 +162,7 @@ int berm_context_read_in(const struct view *view, struct berm_context *context, 
         berm_own_close(&own);
         return conclude(context, BERM_CONTEXT_WHY_NO_LEAF, 0);
     }
-    int fd = find_broker(view, &own, until_ns, &in_sandbox);
+    int fd = berm_exchange_find(view, &own, until_ns, &in_sandbox);
     if (fd < 0) {
         berm_own_close(&own);
         return conclude(

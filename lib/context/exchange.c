@@ -66,6 +66,18 @@ int berm_exchange_connect(const char *address, int64_t until_ns)
     return result < 0 ? result : fd;
 }
 
+int berm_exchange_find(const struct view *view, const struct own *own, int64_t until_ns,
+                       bool *ret_in_sandbox)
+{
+    char address[CONTEXT_ADDRESS_SIZE];
+    int fd = berm_exchange_connect(view->socket, until_ns);
+    *ret_in_sandbox = fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES;
+    if (*ret_in_sandbox || !context_address(own->cgroup, address)) {
+        return fd;
+    }
+    return berm_exchange_connect(address, until_ns);
+}
+
 /* One packet, of exactly this size: a longer one is seen by its length. */
 static ssize_t hear(int fd, void *frame, size_t size, int64_t until_ns)
 {
@@ -117,29 +129,83 @@ bool berm_exchange_check_answer(const struct context_answer *answer, ssize_t got
     return good;
 }
 
+bool berm_exchange_check_daemon(const struct daemon_answer *answer, ssize_t got,
+                                const uint8_t nonce[CONTEXT_NONCE_BYTES])
+{
+    return got == (ssize_t)sizeof *answer && answer->magic == CONTEXT_MAGIC &&
+           answer->version == CONTEXT_VERSION && answer->status < CONTEXT_STATUS_COUNT &&
+           memcmp(answer->nonce, nonce, CONTEXT_NONCE_BYTES) == 0 &&
+           answer->refusal < DAEMON_REFUSAL_COUNT && answer->state < DAEMON_STATE_COUNT &&
+           answer->pid >= 0 && answer->namespace_pid >= 0 &&
+           ends(answer->socket, sizeof answer->socket) && ends(answer->lock, sizeof answer->lock) &&
+           ends(answer->text, sizeof answer->text);
+}
+
+/* 1: the broker would not hear a request, and *ret_hello says why. */
+static int greet(int fd, int64_t until_ns, struct context_hello *ret_hello)
+{
+    ssize_t got = hear(fd, ret_hello, sizeof *ret_hello, until_ns);
+    return got < 0                                      ? (int)got
+           : !berm_exchange_check_hello(ret_hello, got) ? -EPROTO
+                                                        : ret_hello->status != CONTEXT_OK;
+}
+
+static int say(int fd, const void *frame, size_t size)
+{
+    return send(fd, frame, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size ? 0
+           : errno == EAGAIN                                                   ? -ETIMEDOUT
+                                                                               : -errno;
+}
+
 int berm_exchange_ask(int fd, int64_t until_ns, struct context_answer *ret_answer)
 {
     struct context_hello hello;
-    ssize_t got = hear(fd, &hello, sizeof hello, until_ns);
-    if (got < 0) {
-        return (int)got;
-    }
-    if (!berm_exchange_check_hello(&hello, got)) {
-        return -EPROTO;
-    }
-    if (hello.status != CONTEXT_OK) {
-        *ret_answer = (struct context_answer){.status = hello.status};
-        return 0;
+    int result = greet(fd, until_ns, &hello);
+    if (result != 0) {
+        *ret_answer = (struct context_answer){.status = result > 0 ? hello.status : 0};
+        return result < 0 ? result : 0;
     }
     struct context_request request = {
         .magic = CONTEXT_MAGIC, .version = CONTEXT_VERSION, .operation = CONTEXT_READ};
     memcpy(request.nonce, hello.nonce, sizeof request.nonce);
-    if (send(fd, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof request) {
-        return errno == EAGAIN ? -ETIMEDOUT : -errno;
-    }
-    got = hear(fd, ret_answer, sizeof *ret_answer, until_ns);
+    result = say(fd, &request, sizeof request);
+    ssize_t got = result < 0 ? result : hear(fd, ret_answer, sizeof *ret_answer, until_ns);
     if (got < 0) {
         return (int)got;
     }
     return berm_exchange_check_answer(ret_answer, got, hello.nonce) ? 0 : -EPROTO;
+}
+
+/* A broker that does not know who asks answers as to any other request. */
+int berm_exchange_ask_daemon(int fd, int64_t until_ns, struct daemon_request *request,
+                             struct daemon_answer *ret_answer)
+{
+    union {
+        struct daemon_answer daemon;
+        struct context_answer refusal;
+    } frame;
+    struct context_hello hello;
+    int result = greet(fd, until_ns, &hello);
+    if (result != 0) {
+        *ret_answer = (struct daemon_answer){.status = result > 0 ? hello.status : 0};
+        return result < 0 ? result : 0;
+    }
+    request->head.magic = CONTEXT_MAGIC;
+    request->head.version = CONTEXT_VERSION;
+    memcpy(request->head.nonce, hello.nonce, sizeof hello.nonce);
+    result = say(fd, request, sizeof *request);
+    ssize_t got = result < 0 ? result : hear(fd, &frame, sizeof frame, until_ns);
+    if (got < 0) {
+        return (int)got;
+    }
+    if (berm_exchange_check_daemon(&frame.daemon, got, hello.nonce)) {
+        *ret_answer = frame.daemon;
+        return 0;
+    }
+    if (berm_exchange_check_answer(&frame.refusal, got, hello.nonce) &&
+        frame.refusal.status != CONTEXT_OK) {
+        *ret_answer = (struct daemon_answer){.status = frame.refusal.status};
+        return 0;
+    }
+    return -EPROTO;
 }

@@ -6,6 +6,7 @@
  *   peer.c       what the kernel says of who answers
  *   exchange.c   the frames (src/supervise/context-message.h)
  *   context.c    the verdict
+ *   daemon.c     the steps of a managed daemon
  *
  * Nothing that is heard is believed before it was checked: strings end, numbers are in range.
  */
@@ -16,7 +17,9 @@
 #include <sys/types.h>
 
 #include "berm-context.h"
+#include "berm-daemon.h"
 #include "context-message.h"
+#include "daemon-message.h"
 
 /* Where the kernel shows itself. Tests have places of their own; `magic` is what statfs must say of them. */
 struct view {
@@ -56,12 +59,24 @@ enum berm_context_why berm_peer_judge(const struct view *view, const struct own 
 
 /* A connected socket, or -errno. until_ns: on CLOCK_MONOTONIC. */
 int berm_exchange_connect(const char *address, int64_t until_ns);
+/* The place of a sandbox first: there no other can be reached. A connected socket, or -errno. */
+int berm_exchange_find(const struct view *view, const struct own *own, int64_t until_ns,
+                       bool *ret_in_sandbox);
 /* 0, or -errno: -EPROTO what came is no frame, -ETIMEDOUT, -ECONNRESET. A refusal is an answer. */
 int berm_exchange_ask(int fd, int64_t until_ns, struct context_answer *ret_answer);
+/* Likewise; head and nonce of the request are filled in here. */
+int berm_exchange_ask_daemon(int fd, int64_t until_ns, struct daemon_request *request,
+                             struct daemon_answer *ret_answer);
 int64_t berm_exchange_now_ns(void);
 /* The frame of `got` bytes is what it should be. */
 bool berm_exchange_check_hello(const struct context_hello *hello, ssize_t got);
 bool berm_exchange_check_answer(const struct context_answer *answer, ssize_t got,
                                 const uint8_t nonce[CONTEXT_NONCE_BYTES]);
 
+bool berm_exchange_check_daemon(const struct daemon_answer *answer, ssize_t got,
+                                const uint8_t nonce[CONTEXT_NONCE_BYTES]);
+
+int berm_daemon_step_in(const struct view *view, enum berm_daemon_step step, const char *name,
+                        const char *reservation, int64_t pid, struct berm_daemon *ret_daemon,
+                        int timeout_ms);
 int berm_context_read_in(const struct view *view, struct berm_context *context, int timeout_ms);

@@ -65,6 +65,9 @@ int request_from_options(const struct options *options, struct run_request *requ
     if (options_given(options, OPTION_READABLE)) {
         request->readable = strvec_argv(&options->values[OPTION_READABLE].texts);
     }
+    if (options_given(options, OPTION_DAEMON)) {
+        request->daemons = strvec_argv(&options->values[OPTION_DAEMON].texts);
+    }
     if (options_given(options, OPTION_NETWORK)) { /* the second word */
         request->host_network = options->values[OPTION_NETWORK].number == 1;
     }

@@ -352,6 +352,33 @@ void summary_left(const struct summary *summary)
     summary_end(summary);
 }
 
+void summary_daemons(const struct summary *summary)
+{
+    const json_t *daemons = lookup(summary->record, "daemons");
+    for (size_t i = 0; i < json_array_size(daemons); i++) {
+        const json_t *daemon = json_array_get(daemons, i);
+        int64_t pid = lookup_number(daemon, "pid");
+        const char *fate = lookup_text(daemon, "fate");
+        const char *why = lookup_text(daemon, "why");
+        summary_begin(summary, "daemon");
+        summary_add_text(summary, lookup_text(daemon, "name"));
+        buf_add_string(summary->out, ": ");
+        summary_add_text(summary, lookup_text(daemon, "state"));
+        if (pid > 0) {
+            buf_add_format(summary->out, ", pid %lld", (long long)pid);
+        }
+        if (fate && strcmp(fate, "none") != 0) {
+            buf_add_string(summary->out, ", ");
+            summary_add_text(summary, fate);
+        }
+        if (why) {
+            buf_add_string(summary->out, ": ");
+            summary_add_text(summary, why);
+        }
+        summary_end(summary);
+    }
+}
+
 static const char *const streams[] = {"output.stdout", "output.stderr"};
 
 /* A reader that left and a stream that the caller had closed wanted none of it. */

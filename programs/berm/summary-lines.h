@@ -18,6 +18,8 @@ void summary_used(const struct summary *summary);
 void summary_held(const struct summary *summary);
 void summary_here(const struct summary *summary);
 void summary_env(const struct summary *summary);
+/* What became of each daemon that was declared. */
+void summary_daemons(const struct summary *summary);
 void summary_left(const struct summary *summary);
 void summary_lost(const struct summary *summary); /* output that could not be passed on */
 void summary_kept(const struct summary *summary);

@@ -146,14 +146,15 @@ static void head_failed(const struct summary *summary)
 
 typedef void line(const struct summary *summary);
 
-static line *const full[] = {summary_cpu,  summary_used, summary_held, summary_env, summary_left,
-                             summary_lost, summary_kept, summary_note, NULL};
-static line *const failed[] = {summary_reason, summary_cpu,  summary_used, summary_held,
-                               summary_env,    summary_left, summary_lost, summary_kept,
-                               summary_note,   NULL};
-static line *const limited[] = {summary_limit, summary_used, summary_held,
-                                summary_left,  summary_lost, summary_kept,
-                                summary_note,  summary_next, NULL};
+static line *const full[] = {summary_cpu,     summary_used, summary_held, summary_env,
+                             summary_daemons, summary_left, summary_lost, summary_kept,
+                             summary_note,    NULL};
+static line *const failed[] = {summary_reason, summary_cpu,     summary_used, summary_held,
+                               summary_env,    summary_daemons, summary_left, summary_lost,
+                               summary_kept,   summary_note,    NULL};
+static line *const limited[] = {summary_limit, summary_used, summary_held, summary_daemons,
+                                summary_left,  summary_lost, summary_kept, summary_note,
+                                summary_next,  NULL};
 static line *const refused[] = {summary_checks, summary_here, summary_note, NULL};
 static line *const nothing[] = {NULL};
 

@@ -202,6 +202,21 @@ static const struct option run_options[] = {
         .repeatable = true,
     },
     {
+        .id = OPTION_DAEMON,
+        .kind = KIND_TEXT,
+        .name = "--daemon",
+        .value = "NAME=EXEC,SOCKET,LOCK",
+        .group = "contain",
+        .help = "with --sandbox: it may start this daemon; repeatable",
+        .more =
+            "A daemon that goes by the rules of berm daemon may still be there when the command "
+            "ends: it is asked to end then, and has --grace-ms for it. Whoever else is left of "
+            "a run that declares one is a failure (detached_descendant). EXEC is a program and "
+            "no script; SOCKET and LOCK lie in one folder, in /tmp of the sandbox or beneath "
+            "--writable, and are not there yet.",
+        .repeatable = true,
+    },
+    {
         .id = OPTION_NETWORK,
         .kind = KIND_WORD,
         .name = "--network",
@@ -399,6 +414,28 @@ static const struct option config_options[] = {
     JSON_FLAG("one object"),
 };
 
+static const struct option daemon_options[] = {
+    {
+        .id = OPTION_RESERVATION,
+        .kind = KIND_TEXT,
+        .name = "--reservation",
+        .value = "HEX",
+        .group = "what",
+        .help = "what reserve printed; for every other step",
+    },
+    {
+        .id = OPTION_PID,
+        .kind = KIND_COUNT,
+        .name = "--pid",
+        .value = "N",
+        .group = "what",
+        .help = "for bind: the process that is the daemon",
+        .minimum = 1,
+        .maximum = INT32_MAX,
+    },
+    JSON_FLAG("one object"),
+};
+
 static const struct option recover_options[] = {
     {
         .id = OPTION_RUNS,
@@ -544,6 +581,29 @@ const struct verb verbs[VERB_COUNT] = {
                 "schema for editors is installed as share/berm/schema/project-v1.schema.json.",
             .most_operands = 1024,
             OPTIONS(config_options),
+        },
+    [VERB_DAEMON] =
+        {
+            .id = VERB_DAEMON,
+            .name = "daemon",
+            .operands = "reserve|bind|start|lock-ready|seal NAME",
+            .summary = "in a run: start a daemon that it declares",
+            .about =
+                "A run with --daemon NAME=EXEC,SOCKET,LOCK lets its command leave that daemon "
+                "behind, "
+                "if it was started in these steps. berm looks for itself at each of them; nothing "
+                "that is said is believed.\n"
+                "The command: reserve prints a reservation, which the daemon has to be given. Then "
+                "it "
+                "starts the daemon, and bind tells berm its pid. The daemon: start waits until it "
+                "is "
+                "bound; then it writes its lock, one JSON object with \"pid\", its own, and "
+                "\"safe_runner_reservation\"; lock-ready; then it listens at its socket; seal.\n"
+                "Exit status 0: done; 3: outside of every run, or of one that declares it; 9: "
+                "refused, or it cannot be proved who answers. Programs link libberm-context "
+                "(berm-daemon.h).",
+            .most_operands = 2,
+            OPTIONS(daemon_options),
         },
     [VERB_RECOVER] =
         {

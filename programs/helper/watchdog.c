@@ -127,6 +127,7 @@ no_return static void end_run(struct watchdog *watchdog)
 {
     uint32_t left = leaf_end(watchdog);
     left |= tree_remove_directories(watchdog);
+    left |= daemon_remove_objects(watchdog);
     if (left == 0) {
         fd_close(&watchdog->lock); /* nobody else holds it: the controller is no more */
     }
@@ -245,6 +246,33 @@ static int on_arm(struct watchdog *watchdog, const struct watch_packet *packet, 
     return result;
 }
 
+/* Its folder is held from here on; in a sandbox's own file system it holds none. */
+static int on_daemon(struct watchdog *watchdog, const struct watch_packet *packet, struct fd *fds)
+{
+    const struct watch_daemon *daemon = &packet->body.daemon;
+    int64_t which = packet->head.value;
+    if (which < 0 || which >= WATCH_DAEMONS || !watch_daemon_check(daemon)) {
+        return watchdog_fail(watchdog, -EINVAL, "read which daemon it is");
+    }
+    if (daemon->on_host) {
+        struct watch_identity folder = watch_identity_of(fd_num(&fds[WATCH_FD_DAEMON]));
+        if (!watch_same(&folder, &daemon->place.parent)) {
+            return watchdog_fail(watchdog, -ESTALE, "hold the folder of a daemon");
+        }
+        fd_close(&watchdog->daemons[which]);
+        watchdog->daemons[which] = fd_take(&fds[WATCH_FD_DAEMON]);
+    }
+    watchdog->manifest.daemons[which] = *daemon;
+    if (watchdog->dying) {
+        return 0;
+    }
+    int result = watchdog->adopted ? 0 : manifest_write(watchdog, watchdog->manifest.state);
+    if (result == 0) {
+        say(WATCH_NOTED, 0, 0, NULL);
+    }
+    return result;
+}
+
 static int on_deadline(struct watchdog *watchdog, const struct watch_packet *packet, struct fd *fds)
 {
     watchdog->deadline_ns = packet->head.value > 0 ? packet->head.value : INT64_MAX;
@@ -303,6 +331,7 @@ static const struct {
     [WATCH_START] = {sizeof(struct watch_manifest), true, true, AFTER(WATCH_REPORTS), on_start},
     [WATCH_ASKED] = {0, false, false, AFTER(WATCH_START), on_asked},
     [WATCH_ARM] = {sizeof(struct watch_leaf), true, true, AFTER(WATCH_START), on_arm},
+    [WATCH_DAEMON] = {sizeof(struct watch_daemon), true, false, AFTER(WATCH_START), on_daemon},
     [WATCH_DEADLINE] = {0, false, false, AFTER(WATCH_START), on_deadline},
     [WATCH_LET_GO] = {0, false, true, AFTER(WATCH_START), on_let_go},
     [WATCH_DISARM] = {0, false, false, AFTER(WATCH_START), on_disarm},

@@ -9,6 +9,7 @@
  *   watch-leaf.c      the payload's cgroup: killed, removed, and the anchor let go
  *   watch-tree.c      directories, removed by their identity
  *   watch-slot.c      the report of the crash
+ *   watch-daemon.c    what managed daemons left in folders of the host
  *
  * It has a session of its own, ignores the signals that end a terminal or a unit, and holds everything by
  * descriptor. What is removed by name is compared with its recorded identity right before.
@@ -42,6 +43,7 @@ struct watchdog {
     struct fd spares[WATCH_SLOTS]; /* files without a name, with blocks set aside */
     struct fd lock;
     struct fd parents[WATCH_DIRECTORIES];
+    struct fd daemons[WATCH_DAEMONS]; /* their folders */
     struct fd leaf;
     struct fd scope;
     struct fd scope_parent;
@@ -87,6 +89,9 @@ uint32_t leaf_end(struct watchdog *watchdog);
 
 /* watch-tree.c */
 uint32_t tree_remove_directories(struct watchdog *watchdog);
+
+/* watch-daemon.c */
+uint32_t daemon_remove_objects(struct watchdog *watchdog);
 
 /* watch-slot.c */
 int slot_set_aside(struct watchdog *watchdog, size_t slot) must_check;

@@ -14,6 +14,8 @@
  *   ---- WATCH_ASKED, until when ----------------> systemd is told its number: it stays until it is in there
  *   ---- WATCH_ARM -----------------------------> the leaf, its scope, the anchor's socket
  *        <-------------------------- WATCH_ARMED  durable: now it may be released (or WATCH_FAILED)
+ *   ---- WATCH_DAEMON --------------------------> how far a managed daemon is, and its folder
+ *        <-------------------------- WATCH_NOTED  durable (or WATCH_FAILED)
  *   ---- WATCH_REPORTS, WATCH_DEADLINE ---------> no answer; reports without a text become durable too
  *   ---- WATCH_LET_GO --------------------------> the leaf is empty, or was never armed: the anchor may leave
  *   ---- WATCH_DISARM --------------------------> directories and manifest are removed
@@ -48,6 +50,7 @@ enum { WATCH_CHANNEL_FD = 3 }; /* the only descriptor beside the standard ones *
 enum { WATCH_SLOT_REPORT, WATCH_SLOT_RECORD, WATCH_SLOTS };
 enum {
     WATCH_DIRECTORIES = 4,
+    WATCH_DAEMONS = 4,
     WATCH_MANIFEST_INDEX = WATCH_DIRECTORIES, /* in WATCH_MADE */
     WATCH_FDS = 8,
     WATCH_PATH_SIZE = 4096,
@@ -58,10 +61,13 @@ enum {
     WATCH_TEXT_SIZE = 160,
     WATCH_REPORTS_BYTES = 16 << 20, /* of all texts together */
     WATCH_SPARE_BYTES = 1 << 20,    /* set aside for the report of a crash, in each slot's folder */
+    WATCH_RESERVATION_BYTES = 32,
+    WATCH_LOCK_BYTES = 4096,
 };
 
-/* Descriptors of WATCH_REPORTS, WATCH_START and WATCH_ARM, by place. */
+/* Descriptors of WATCH_REPORTS, WATCH_DAEMON, WATCH_START and WATCH_ARM, by place. */
 enum { WATCH_FD_REPORTS };
+enum { WATCH_FD_DAEMON }; /* its folder, on a file system of the host */
 enum {
     WATCH_FD_FOLDER, /* of manifests */
     WATCH_FD_SLOT,   /* and the next: the folders of the slots */
@@ -123,6 +129,37 @@ struct watch_leaf {
     char unit[WATCH_NAME_SIZE];        /* empty: no unit of systemd's */
 };
 
+/* Managed daemons (src/supervise/daemon-message.h). What one made in a folder of the host goes with the run: what
+ * was sealed, if it is exactly that; before, what stands with a lock that holds the reservation. */
+enum watch_daemon_state {
+    WATCH_DAEMON_NONE, /* declared at most */
+    WATCH_DAEMON_RESERVED,
+    WATCH_DAEMON_BOUND,
+    WATCH_DAEMON_STARTED, /* it may make its objects */
+    WATCH_DAEMON_CREATED,
+    WATCH_DAEMON_SEALED,
+    WATCH_DAEMON_STATE_COUNT
+};
+
+struct watch_object {
+    struct watch_identity self; /* inode 0: not sealed */
+    int64_t size_bytes;
+    uint32_t mode;
+    uint32_t spare;
+};
+
+struct watch_daemon {
+    uint32_t state;   /* enum watch_daemon_state */
+    uint32_t on_host; /* else in the private file system of a sandbox, which ends with it */
+    struct watch_process process;
+    int64_t namespace_pid;
+    uint8_t reservation[WATCH_RESERVATION_BYTES];
+    struct watch_object socket;
+    struct watch_object lock;
+    struct watch_entry place; /* its folder, and the name of the socket; empty: there is none */
+    char lock_name[WATCH_NAME_SIZE];
+};
+
 #define WATCH_MAGIC "bermwd1"
 #define WATCH_UNFINISHED                                                                           \
     ".new" /* behind a manifest's name: its next state, which is not in its place yet */
@@ -146,6 +183,7 @@ struct watch_manifest {
     struct watch_entry directories[WATCH_DIRECTORIES];
     struct watch_entry lock;
     struct watch_leaf leaf;
+    struct watch_daemon daemons[WATCH_DAEMONS];
     char unit[WATCH_NAME_SIZE]; /* the watchdog's own scope, which it waits for; empty: none */
 };
 
@@ -166,6 +204,7 @@ enum watch_order {
     WATCH_START,
     WATCH_ASKED,
     WATCH_ARM,
+    WATCH_DAEMON,
     WATCH_DEADLINE,
     WATCH_LET_GO,
     WATCH_DISARM,
@@ -177,15 +216,16 @@ enum watch_order {
 struct watch_request {
     uint32_t order;
     uint32_t adopt; /* START: of a manifest that is there; nothing is made and nothing written */
-    int64_t value;  /* REPORTS: bytes; DEADLINE: monotonic ns, 0: none */
+    int64_t value;  /* REPORTS: bytes; DEADLINE: monotonic ns, 0: none; DAEMON: which */
 };
 
-/* A packet is cut behind what its order needs: a manifest (START), a leaf (ARM), or nothing. */
+/* A packet is cut behind what its order needs: a manifest (START), a leaf (ARM), a daemon, or nothing. */
 struct watch_packet {
     struct watch_request head;
     union {
         struct watch_manifest manifest;
         struct watch_leaf leaf;
+        struct watch_daemon daemon;
     } body;
 };
 
@@ -194,6 +234,7 @@ enum watch_said {
     WATCH_MADE,
     WATCH_READY,
     WATCH_ARMED,
+    WATCH_NOTED,
     WATCH_DISARMED,
     WATCH_FINISHED,
     WATCH_FAILED,
@@ -206,6 +247,7 @@ enum {
     WATCH_LEFT_DIRECTORY = 4,
     WATCH_LEFT_REPORT = 8,
     WATCH_LEFT_MANIFEST = 16,
+    WATCH_LEFT_DAEMON = 32, /* an object at the place of a daemon's */
 };
 
 struct watch_word {
@@ -262,6 +304,14 @@ static inline bool watch_leaf_check(const struct watch_leaf *leaf)
            watch_ends(leaf->unit, sizeof leaf->unit);
 }
 
+static inline bool watch_daemon_check(const struct watch_daemon *daemon)
+{
+    bool none = daemon->place.path[0] == '\0';
+    return daemon->state < WATCH_DAEMON_STATE_COUNT && watch_entry_check(&daemon->place) &&
+           (none ? daemon->state == WATCH_DAEMON_NONE
+                 : watch_is_name(daemon->lock_name, sizeof daemon->lock_name));
+}
+
 /* Every text ends, and every name is one. */
 static inline bool watch_manifest_check(const struct watch_manifest *manifest)
 {
@@ -279,6 +329,9 @@ static inline bool watch_manifest_check(const struct watch_manifest *manifest)
     }
     for (size_t i = 0; i < WATCH_DIRECTORIES; i++) {
         fine = fine && watch_entry_check(&manifest->directories[i]);
+    }
+    for (size_t i = 0; i < WATCH_DAEMONS; i++) {
+        fine = fine && watch_daemon_check(&manifest->daemons[i]);
     }
     return fine;
 }

@@ -29,7 +29,11 @@
     X(14, LEAF_REMOVED)                                                                            \
     X(15, SCOPE_GONE)                                                                              \
     X(16, REPORT_RENAMED)                                                                          \
-    X(17, DISARMED)
+    X(17, DISARMED)                                                                                \
+    X(18, DAEMON_RESERVED)                                                                         \
+    X(19, DAEMON_BOUND)                                                                            \
+    X(20, DAEMON_CREATED)                                                                          \
+    X(21, DAEMON_SEALED)
 
 enum boundary {
 #define X(number, name) BOUNDARY_##name = (number),

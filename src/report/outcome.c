@@ -67,11 +67,34 @@ static bool crashed(const struct report_facts *facts)
     return facts->crash != CRASH_NONE;
 }
 
+static bool left_a_path(const struct supervise_ending *ending)
+{
+    for (size_t i = 0; i < ending->daemon_count; i++) {
+        if (ending->daemons[i].socket_left || ending->daemons[i].lock_left) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool left_something(const struct report_facts *facts)
 {
     const struct supervise_ending *ending = facts->ending;
-    return ending &&
-           (!ending->tree_empty || ending->survivor_count > 0 || !outcome_removed_scope(ending));
+    return ending && (!ending->tree_empty || ending->survivor_count > 0 ||
+                      !outcome_removed_scope(ending) || left_a_path(ending));
+}
+
+void outcome_paths_left(const struct supervise_ending *ending, struct strvec *ret_paths)
+{
+    for (size_t i = 0; i < ending->daemon_count; i++) {
+        const struct supervise_daemon *daemon = &ending->daemons[i];
+        if (daemon->socket_left) {
+            strvec_push_format(ret_paths, "%s/%s", daemon->folder, daemon->socket_name);
+        }
+        if (daemon->lock_left) {
+            strvec_push_format(ret_paths, "%s/%s", daemon->folder, daemon->lock_name);
+        }
+    }
 }
 
 bool outcome_removed_scope(const struct supervise_ending *ending)
@@ -231,6 +254,13 @@ static void say_failure(const struct report_facts *facts, struct words *words)
 static void say_left(const struct report_facts *facts, struct words *words)
 {
     const struct supervise_ending *ending = facts->ending;
+    if (ending->tree_empty && ending->survivor_count == 0 && outcome_removed_scope(ending)) {
+        with_strvec paths = {0};
+        outcome_paths_left(ending, &paths);
+        say(words, "'%s' is left, of a daemon that is no more: look what it is, and remove it",
+            paths.count > 0 ? paths.strings[0] : "");
+        return;
+    }
     if (ending->tree_empty && ending->survivor_count == 0) {
         say(words, "the scope of the run could not be removed: %s", ending->scope.removed.left);
         return;
@@ -336,6 +366,10 @@ static void say_limit(const struct report_facts *facts, struct words *words)
     const struct supervise_ending *ending = facts->ending;
     const struct limit *row = supervise_limit(ending->limit);
     int64_t seen = ending->seen[ending->limit];
+    if (ending->detached_why) {
+        say(words, "the command had ended, and %s [%s]", ending->detached_why, row->name);
+        return;
+    }
     if (ending->limit == LIMIT_DETACHED) {
         say(words,
             "%" PRId64

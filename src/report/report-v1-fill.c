@@ -353,6 +353,12 @@ static void fill_cleanup(struct report_cleanup *cleanup, const struct report_fac
         strvec_push_take(&cleanup->errors, words_survivor(&ending->survivors[i]));
     }
     cleanup->descendants_remaining.count = (size_t)count;
+    outcome_paths_left(ending, &cleanup->managed_paths_remaining);
+    if (cleanup->managed_paths_remaining.count > 0) {
+        strvec_push(&cleanup->errors,
+                    "what stands at the place of a daemon's socket or lock is not "
+                    "what it made, or cannot be removed");
+    }
     if (!ending->tree_empty && count == 0) {
         strvec_push(&cleanup->errors, "it was not proved that the process tree is empty");
     }

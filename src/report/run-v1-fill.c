@@ -237,6 +237,69 @@ static struct object_list make_survivors(const struct supervise_ending *ending)
     return (struct object_list){survivors, (size_t)count};
 }
 
+static struct run_daemon_object *make_object(const struct daemon_object *seen)
+{
+    if (seen->inode == 0) {
+        return NULL;
+    }
+    struct run_daemon_object *object = memory_new(sizeof *object);
+    *object = (struct run_daemon_object){.device = (int64_t)seen->device,
+                                         .inode = (int64_t)seen->inode,
+                                         .owner = seen->owner,
+                                         .mode = seen->mode,
+                                         .size_bytes = number_not_below_zero(seen->size_bytes)};
+    return object;
+}
+
+static void add_arguments(struct strvec *command, const struct supervise_daemon *daemon)
+{
+    for (size_t at = 0; at < daemon->command_bytes;) {
+        size_t n = strnlen(daemon->command + at, daemon->command_bytes - at);
+        with_buf text = buf_new(4 * DAEMON_COMMAND_BYTES + 1);
+        text_neutralise(&text, span_of(daemon->command + at, n));
+        strvec_push(command, buf_string(&text));
+        at += n + 1;
+    }
+}
+
+static struct run_managed make_daemon(const struct supervise_daemon *daemon)
+{
+    bool bound = daemon->pid > 0;
+    with_buf cwd = buf_new(4 * DAEMON_PATH_SIZE + 1);
+    text_neutralise(&cwd, span_of_string(daemon->cwd));
+    struct run_managed made = {
+        .name = copy(daemon->name),
+        .state = copy(daemon_state_name(daemon->state)),
+        .fate = copy(daemon_fate_name(daemon->fate)),
+        .why = memory_copy_or_null(daemon->why),
+        .refused = number_not_below_zero(daemon->refused),
+        .pid = known_if(bound, daemon->pid),
+        .namespace_pid = known_if(bound, daemon->namespace_pid),
+        .start_ticks = known_if(bound, (int64_t)daemon->start_ticks),
+        .command_cut = daemon->command_cut,
+        .cwd = memory_copy_or_null(bound ? buf_string(&cwd) : NULL),
+        .socket = memory_format("%s/%s", daemon->folder, daemon->socket_name),
+        .lock = memory_format("%s/%s", daemon->folder, daemon->lock_name),
+        .socket_sealed = make_object(&daemon->socket),
+        .lock_sealed = make_object(&daemon->lock),
+        .lock_pid = known_if(daemon->lock_pid > 0, daemon->lock_pid),
+        .socket_left = daemon->socket_left,
+        .lock_left = daemon->lock_left,
+    };
+    add_arguments(&made.command, daemon);
+    return made;
+}
+
+static struct object_list make_daemons(const struct supervise_ending *ending)
+{
+    size_t count = ending->daemon_count < DAEMON_COUNT ? ending->daemon_count : DAEMON_COUNT;
+    struct run_managed *daemons = memory_new(count * sizeof *daemons);
+    for (size_t i = 0; i < count; i++) {
+        daemons[i] = make_daemon(&ending->daemons[i]);
+    }
+    return (struct object_list){daemons, count};
+}
+
 static struct run_cgroup *make_cgroup(const struct supervise_ending *ending)
 {
     const struct supervise_scope *scope = &ending->scope;
@@ -264,6 +327,7 @@ static void fill_ending(struct run_record *record, const struct report_facts *fa
     record->sample_total = number_not_below_zero(ending->sample_total);
     record->descendant_total = number_not_below_zero(ending->descendant_total);
     record->descendants = make_descendants(ending);
+    record->daemons = make_daemons(ending);
     if (facts->crash ==
         CRASH_NONE) { /* else the watchdog ended them, or does not know their names */
         record->survivors = make_survivors(ending);

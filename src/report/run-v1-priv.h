@@ -123,6 +123,35 @@ struct run_cgroup {
 #undef X
 };
 
+struct run_daemon_object {
+    int64_t device;
+    int64_t inode;
+    int64_t owner;
+    int64_t mode;
+    int64_t size_bytes;
+};
+
+struct run_managed {
+    char *name;
+    char *state;
+    char *fate;
+    char *why;
+    int64_t refused;
+    struct maybe_int pid;
+    struct maybe_int namespace_pid;
+    struct maybe_int start_ticks;
+    struct strvec command;
+    bool command_cut;
+    char *cwd;
+    char *socket;
+    char *lock;
+    struct run_daemon_object *socket_sealed;
+    struct run_daemon_object *lock_sealed;
+    struct maybe_int lock_pid;
+    bool socket_left;
+    bool lock_left;
+};
+
 struct run_exit {
     int64_t code;
     char *signal;
@@ -152,6 +181,7 @@ struct run_record {
     int64_t descendant_total;
     struct object_list descendants; /* struct run_descendant */
     struct object_list survivors;   /* struct run_survivor */
+    struct object_list daemons;     /* struct run_managed */
     struct strvec notes;
     struct run_exit exit;
     struct report_v1 report;

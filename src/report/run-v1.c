@@ -167,6 +167,53 @@ static const struct record_field survivor_fields[] = {
 static const struct record survivor_record =
     RECORD(struct run_survivor, "survivor", survivor_fields);
 
+static const struct record_field daemon_object_fields[] = {
+    COUNT(struct run_daemon_object, device, "of its file system"),
+    COUNT(struct run_daemon_object, inode, "in it"),
+    COUNT(struct run_daemon_object, owner, "user id, as the host knows it"),
+    COUNT(struct run_daemon_object, mode, "with its type, as in stat(2)"),
+    COUNT(struct run_daemon_object, size_bytes, "of a lock: its length"),
+};
+static const struct record daemon_object_record =
+    RECORD(struct run_daemon_object, "daemon_object", daemon_object_fields);
+
+static const struct record_field managed_fields[] = {
+    FIELD(struct run_managed, name, FIELD_STRING, SENSITIVITY_TEXT, .doc = "as it was declared"),
+    FIELD(struct run_managed, state, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc = "how far its start came: `declared`, `reserved`, `bound`, `started`, `created`, "
+                 "`sealed`"),
+    FIELD(struct run_managed, fate, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc =
+              "when the command had ended: `gone` before, `ended` when it was asked to, `refused` "
+              "as what it was, `outlived` the grace; `none`: it was not bound, or the command did "
+              "not end by itself"),
+    FIELD(struct run_managed, why, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, .doc = "it was refused"),
+    COUNT(struct run_managed, refused, "requests that were refused"),
+    MAYBE_COUNT(struct run_managed, pid, "of the bound process; null: none was"),
+    MAYBE_COUNT(struct run_managed, namespace_pid, "as it sees itself"),
+    MAYBE_COUNT(struct run_managed, start_ticks, "with the pid its identity within the boot"),
+    FIELD(struct run_managed, command, FIELD_STRINGS, SENSITIVITY_ARGV,
+          .doc = "its arguments when it was bound, as the kernel showed them; at most 4 KiB"),
+    FIELD(struct run_managed, command_cut, FIELD_BOOL, SENSITIVITY_PUBLIC,
+          .doc = "there were more"),
+    FIELD(struct run_managed, cwd, FIELD_MAYBE_STRING, SENSITIVITY_PATH,
+          .doc = "its working folder then"),
+    FIELD(struct run_managed, socket, FIELD_STRING, SENSITIVITY_PATH,
+          .doc = "path of its socket, as the command sees it"),
+    FIELD(struct run_managed, lock, FIELD_STRING, SENSITIVITY_PATH, .doc = "likewise its lock"),
+    FIELD(struct run_managed, socket_sealed, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC,
+          .record = &daemon_object_record, .doc = "what it was; null: not sealed"),
+    FIELD(struct run_managed, lock_sealed, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC,
+          .record = &daemon_object_record, .doc = "likewise"),
+    MAYBE_COUNT(struct run_managed, lock_pid, "that stood in the lock"),
+    FIELD(struct run_managed, socket_left, FIELD_BOOL, SENSITIVITY_PUBLIC,
+          .doc = "something is still there by that name"),
+    FIELD(struct run_managed, lock_left, FIELD_BOOL, SENSITIVITY_PUBLIC, .doc = "likewise"),
+};
+static const struct record managed_record =
+    RECORD(struct run_managed, "daemon", managed_fields,
+           .doc = "A daemon that the run declared: what the kernel showed of it.");
+
 static const struct record_field cgroup_fields[] = {
     FIELD(struct run_cgroup, adapter, FIELD_STRING, SENSITIVITY_PUBLIC,
           .doc = "what made it: `linux-systemd-cgroup-v2` or `linux-delegated-cgroup-v2`"),
@@ -236,6 +283,8 @@ static const struct record_field run_fields[] = {
           .doc = "256 at most, by pid; when more were seen, the smallest that had ended gave way"),
     FIELD(struct run_record, survivors, FIELD_OBJECTS, SENSITIVITY_PUBLIC,
           .record = &survivor_record, .doc = "processes that could not be ended"),
+    FIELD(struct run_record, daemons, FIELD_OBJECTS, SENSITIVITY_PUBLIC, .later = true,
+          .record = &managed_record, .doc = "that the run declared, and what became of each"),
     FIELD(struct run_record, notes, FIELD_STRINGS, SENSITIVITY_TEXT,
           .doc = "what else a person should know"),
     FIELD(struct run_record, exit, FIELD_OBJECT, SENSITIVITY_PUBLIC, .record = &exit_record,

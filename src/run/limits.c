@@ -75,6 +75,7 @@ static struct standing standing_of(const struct run_request *request,
     case LIMIT_NONE:
     case LIMIT_OUTPUT_IO:
     case LIMIT_DETACHED:
+    case LIMIT_DAEMON:
     case LIMIT_COUNT:
     default:
         return (struct standing){0};

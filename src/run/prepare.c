@@ -247,6 +247,9 @@ void prepare(const struct run_request *asked, struct preparation *preparation)
     if (preparation->binding && preparation->envelope_known && run_wants_sandbox(request)) {
         prepare_sandbox(request, preparation);
     }
+    if (preparation->sandbox) {
+        run_daemons_prepare(request, preparation);
+    }
     if (preparation->envelope_known) {
         prepare_guarantees(request, preparation);
     }
@@ -260,6 +263,7 @@ void preparation_done(struct preparation *preparation)
     if (!preparation) {
         return;
     }
+    run_daemons_done(preparation);
     sandbox_free(preparation->sandbox);
     json_decref(preparation->could);
     project_done(&preparation->project);

@@ -40,8 +40,8 @@ int recover_open_folder(char *const *environment, struct bfs_dir *ret_folder, st
 
 static void say_left(uint32_t left, char *text, size_t size)
 {
-    static const char *const words[] = {"processes", "a cgroup", "a directory", "a report",
-                                        "the manifest"};
+    static const char *const words[] = {"processes", "a cgroup",     "a directory",
+                                        "a report",  "the manifest", "a daemon's socket or lock"};
     size_t at = (size_t)snprintf(text, size, "left:");
     for (size_t i = 0; i < countof(words); i++) {
         if ((left >> i) & 1 && at < size) {

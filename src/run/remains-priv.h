@@ -46,6 +46,7 @@ struct remains {
     bool had_leaf; /* one was armed */
     struct fd slots[WATCH_SLOTS];
     struct fd parents[WATCH_DIRECTORIES];
+    struct fd daemons[WATCH_DAEMONS]; /* their folders */
     struct fd scope;
     struct fd scope_parent;
     struct fd leaf;

@@ -80,6 +80,9 @@ void remains_done(struct remains *remains)
     for (size_t i = 0; i < WATCH_DIRECTORIES; i++) {
         fd_close(&remains->parents[i]);
     }
+    for (size_t i = 0; i < WATCH_DAEMONS; i++) {
+        fd_close(&remains->daemons[i]);
+    }
     fd_close(&remains->scope);
     fd_close(&remains->scope_parent);
     fd_close(&remains->leaf);
@@ -118,6 +121,25 @@ static int open_entry(struct watch_entry *entry, bool this_boot, struct fd *ret_
         return 0;
     }
     entry->self.device = entry->self.inode ? entry->parent.device : 0; /* made in there */
+    return 0;
+}
+
+/* What lay in the private file system of a sandbox is gone with it. */
+static int open_daemon(struct watch_daemon *daemon, bool this_boot, struct fd *ret_fd,
+                       struct err *err)
+{
+    if (daemon->on_host && open_entry(&daemon->place, this_boot, ret_fd, err) < 0) {
+        return -1;
+    }
+    if (!fd_is_open(ret_fd)) {
+        *daemon = (struct watch_daemon){0};
+        return 0;
+    }
+    struct watch_object *objects[] = {&daemon->socket, &daemon->lock};
+    for (size_t i = 0; i < countof(objects); i++) {
+        uint64_t device = daemon->place.parent.device;
+        objects[i]->self.device = objects[i]->self.inode ? device : 0; /* made in there */
+    }
     return 0;
 }
 
@@ -173,6 +195,9 @@ int remains_open(struct remains *remains, struct err *err)
         result =
             open_entry(&manifest->directories[i], remains->this_boot, &remains->parents[i], err);
     }
+    for (size_t i = 0; i < WATCH_DAEMONS && result == 0; i++) {
+        result = open_daemon(&manifest->daemons[i], remains->this_boot, &remains->daemons[i], err);
+    }
     manifest->lock = (struct watch_entry){0}; /* who held it is dead */
     manifest->unit[0] = '\0';
     return result < 0 ? -1 : open_leaf(remains, err);
@@ -200,6 +225,9 @@ int remains_adopt(const struct remains *remains, const struct bfs_dir *folder, s
     }
     for (size_t i = 0; i < WATCH_DIRECTORIES; i++) {
         adoption.parent_fds[i] = borrow(&remains->parents[i]);
+    }
+    for (size_t i = 0; i < WATCH_DAEMONS; i++) {
+        adoption.daemon_fds[i] = borrow(&remains->daemons[i]);
     }
     return adopt_finish(&adoption, clock, ret_left, err);
 }

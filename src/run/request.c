@@ -64,6 +64,7 @@ static int check_sandbox(const struct run_request *request, struct err *err)
     } fields[] = {{request->writable != NULL, "writable"},
                   {request->readable != NULL, "readable"},
                   {request->host_network, "network"},
+                  {request->daemons != NULL, "daemons"},
                   {request->gpu, "gpu"},
                   {request->user != NULL, "user"},
                   {request->temporary_bytes > 0, "temporary_bytes"},
@@ -91,7 +92,7 @@ int run_request_check(const struct run_request *request, struct err *err)
 {
     if (check_argv(request, err) < 0 || check_scope("scope", request->scope, err) < 0 ||
         check_scope("workload", request->workload, err) < 0 || check_sandbox(request, err) < 0 ||
-        check_high(request, err) < 0) {
+        check_high(request, err) < 0 || run_daemons_check(request->daemons, err) < 0) {
         return -1;
     }
     for (size_t i = 0; i < countof(limits); i++) {
@@ -135,6 +136,7 @@ struct run_request_holder {
     bool sandbox;
     struct strvec writable;
     struct strvec readable;
+    struct strvec daemons;
     bool host_network;
     bool gpu;
     char *user;
@@ -180,6 +182,9 @@ static const struct record_field request_fields[] = {
           .maximum = 32, .doc = "folders that it may write in its sandbox"),
     FIELD(struct run_request_holder, readable, FIELD_STRINGS, SENSITIVITY_PATH, OPTIONAL,
           .maximum = 32, .doc = "files and folders that it may read where they would be hidden"),
+    FIELD(struct run_request_holder, daemons, FIELD_STRINGS, SENSITIVITY_PATH, OPTIONAL,
+          .maximum = DAEMON_COUNT,
+          .doc = "NAME=EXEC,SOCKET,LOCK: daemons that it may leave running at its end"),
     FIELD(struct run_request_holder, host_network, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "the sandbox has the host's network; else none"),
     FIELD(struct run_request_holder, gpu, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
@@ -242,6 +247,7 @@ int run_request_decode(const json_t *json, enum run_authority authority,
     request.sandbox = holder->sandbox;
     request.writable = holder->writable.count ? strvec_argv(&holder->writable) : NULL;
     request.readable = holder->readable.count ? strvec_argv(&holder->readable) : NULL;
+    request.daemons = holder->daemons.count ? strvec_argv(&holder->daemons) : NULL;
     request.host_network = holder->host_network;
     request.gpu = holder->gpu;
     request.user = holder->user;

@@ -27,6 +27,15 @@ void run_limits_decide(const struct run_request *request, const struct envelope 
 bool run_wants_sandbox(const struct run_request *request);
 int run_request_check(const struct run_request *request, struct err *err) must_check;
 
+/* daemon.c: one that the run declares. */
+struct run_daemon {
+    char *name;
+    char *folder;
+    char *socket;
+    char *lock;
+    struct binding *binding;
+};
+
 /* prepare.c: everything between the slots and the broker. All of it reads and none of it starts. */
 struct preparation {
     struct fd cwd;
@@ -47,6 +56,9 @@ struct preparation {
     struct environment environment;
     struct binding *binding;
     struct err failure; /* code ERR_NONE: none; a refusal stands in checks */
+    struct run_daemon daemons[DAEMON_COUNT];
+    struct daemon_wish wishes[DAEMON_COUNT]; /* the same, for the broker */
+    size_t daemon_count;
     struct strvec notes;
 };
 /* What stands in the way is left in checks and failure, never returned. */
@@ -63,6 +75,11 @@ void preparation_done(struct preparation *preparation);
 void run_project_apply(struct run_request *request, struct preparation *preparation);
 /* {file, require, workload}, or null where there is no project. */
 json_t *run_project_to_json(const struct preparation *preparation, const char *workload) must_check;
+
+/* daemon.c: the texts are well formed; and, once there is a plan of the sandbox, what they mean. */
+int run_daemons_check(char *const *texts, struct err *err) must_check;
+void run_daemons_prepare(const struct run_request *request, struct preparation *preparation);
+void run_daemons_done(struct preparation *preparation);
 
 /* watch.c: the watchdog of a run in a scope; zero: none. */
 struct run_watch {

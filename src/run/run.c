@@ -328,6 +328,8 @@ static void supervise(struct run *run)
         .clock = request->clock,
         .observer = request->observer,
         .context = &run->context.facts,
+        .daemons = preparation->wishes,
+        .daemon_count = preparation->daemon_count,
     };
     if (supervise_run(&wanted, &run->ending, &err) < 0) {
         run->facts.not_spawned = true;

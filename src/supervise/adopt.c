@@ -42,6 +42,22 @@ static int send_start(int channel, struct watch_packet *packet, const struct ado
     return watch_send(channel, packet, sizeof packet->body.manifest, fds);
 }
 
+static int send_daemons(int channel, struct watch_packet *packet, const struct adoption *adoption)
+{
+    int fds[WATCH_FDS];
+    int result = 0;
+    for (size_t i = 0; i < WATCH_DAEMONS && result >= 0; i++) {
+        const struct watch_daemon *daemon = &adoption->manifest->daemons[i];
+        if (daemon->place.path[0] != '\0' && daemon->on_host) {
+            watch_fill_fds(fds, adoption->daemon_fds[i]);
+            packet->head = (struct watch_request){.order = WATCH_DAEMON, .value = (int64_t)i};
+            packet->body.daemon = *daemon;
+            result = watch_send(channel, packet, sizeof packet->body.daemon, fds);
+        }
+    }
+    return result;
+}
+
 static int send_leaf(int channel, struct watch_packet *packet, const struct adoption *adoption)
 {
     int fds[WATCH_FDS];
@@ -110,6 +126,7 @@ int adopt_finish(const struct adoption *adoption, const struct os_clock *clock, 
     struct watch_packet *packet = memory_new(sizeof *packet);
     int result = send_reports(fd_num(&channel), packet, adoption->reports);
     result = result < 0 ? result : send_start(fd_num(&channel), packet, adoption);
+    result = result < 0 ? result : send_daemons(fd_num(&channel), packet, adoption);
     result = result < 0 ? result : send_leaf(fd_num(&channel), packet, adoption);
     packet->head = (struct watch_request){.order = WATCH_FINISH};
     result = result < 0 ? result : watch_send(fd_num(&channel), packet, 0, NULL);

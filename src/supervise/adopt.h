@@ -27,6 +27,7 @@ struct adoption {
     int folder_fd;
     int slot_fds[WATCH_SLOTS];         /* of those whose path is not blank */
     int parent_fds[WATCH_DIRECTORIES]; /* likewise */
+    int daemon_fds[WATCH_DAEMONS];     /* of those on a file system of the host */
     int leaf_fd;                       /* -1: there is none any more */
     int scope_fd;                      /* likewise */
     int scope_parent_fd;               /* -1: systemd removes the scope */

@@ -11,11 +11,13 @@
  *   hold.c        the scope, when there is one
  *   high.c        the high mark of memory
  *   context.c     what programs of the payload may ask
+ *   daemon.c      descendants that may outlive the first process
  *
- * Rule of endings: what was seen first wins and stays, with one exception. The output limit and the
+ * Rule of endings: what was seen first wins and stays, with two exceptions. The output limit and the
  * kept output are exact, and how much of a stream is read at which moment is berm's choice, not the
  * payload's: they hold also when the first process had already exited by itself. And a descendant that
- * outlived it is a failure, where the request says so, however it exited.
+ * outlived it is a failure, where the request says so, however it exited; so is whoever is left of a run
+ * that declares daemons, and is none.
  */
 #pragma once
 
@@ -23,6 +25,7 @@
 #include <stdint.h>
 
 #include "context-priv.h"
+#include "daemon-priv.h"
 #include "hold-priv.h"
 #include "launch-priv.h"
 #include "pace-priv.h"
@@ -51,6 +54,8 @@ struct broker {
     struct hold hold;     /* with a scope */
     struct sustain high;  /* memory is above its high mark */
     struct context context;
+    struct daemons daemons;
+    bool daemons_accepted;      /* whoever is left is a daemon, or a descendant of one */
     struct fd context_listener; /* made in the sandbox by the launcher */
 
     enum stop_state state;

@@ -8,6 +8,8 @@
  *   ---- struct context_request ----------------> the number, said by the process that connected
  *        <------------------ struct context_answer   and the connection is closed
  *
+ * A request about a managed daemon is longer, and so is its answer: daemon-message.h.
+ *
  * SOCK_SEQPACKET: one packet is one frame, of exactly the size of its struct; a shorter or longer one
  * ends the connection. A frame that refuses is the last one. Both ends are on one machine, so numbers
  * are in its own order; `version` is the format's, and another one is refused.
@@ -38,7 +40,10 @@ enum {
     CONTEXT_LEAF_SIZE = 4096,
 };
 
-enum context_operation { CONTEXT_READ = 1, CONTEXT_OPERATION_COUNT };
+enum context_operation {
+    CONTEXT_READ = 1,
+    CONTEXT_DAEMON, /* and the next, by enum daemon_event: daemon-message.h */
+};
 
 enum context_status {
     CONTEXT_OK,

@@ -87,11 +87,22 @@ enum context_status context_peer_check(int proc_dir, const struct context_peer *
     return member ? CONTEXT_OK : CONTEXT_NOT_A_MEMBER;
 }
 
-enum context_status context_peer_hear(const struct context_peer *peer, bool *ret_heard)
+/* 0: it is no operation. */
+static size_t size_of(uint16_t operation)
 {
-    struct context_request request;
+    return operation == CONTEXT_READ ? sizeof(struct context_request)
+           : operation < CONTEXT_DAEMON || operation >= CONTEXT_DAEMON + DAEMON_EVENT_COUNT
+               ? 0
+               : sizeof(struct daemon_request);
+}
+
+enum context_status context_peer_hear(const struct context_peer *peer,
+                                      union context_frame *ret_frame, bool *ret_heard)
+{
     struct os_sender sender;
-    ssize_t got = os_recv_sender(fd_num(&peer->socket), &request, sizeof request, &sender);
+    const struct context_request *head = &ret_frame->head;
+    *ret_frame = (union context_frame){0};
+    ssize_t got = os_recv_sender(fd_num(&peer->socket), ret_frame, sizeof *ret_frame, &sender);
     *ret_heard = got != -EAGAIN;
     if (got == 0 || got == -ECONNRESET) {
         return CONTEXT_GONE;
@@ -102,8 +113,8 @@ enum context_status context_peer_hear(const struct context_peer *peer, bool *ret
     if (!sender.known || sender.peer.pid != peer->who.pid) {
         return CONTEXT_NOT_THE_PEER;
     }
-    bool good = got == (ssize_t)sizeof request && !sender.cut && request.magic == CONTEXT_MAGIC &&
-                request.version == CONTEXT_VERSION && request.operation == CONTEXT_READ &&
-                memcmp(request.nonce, peer->nonce, sizeof request.nonce) == 0;
+    bool good = got == (ssize_t)size_of(head->operation) && !sender.cut &&
+                head->magic == CONTEXT_MAGIC && head->version == CONTEXT_VERSION &&
+                memcmp(head->nonce, peer->nonce, sizeof head->nonce) == 0;
     return good ? CONTEXT_OK : CONTEXT_MALFORMED;
 }

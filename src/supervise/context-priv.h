@@ -36,6 +36,7 @@
 
 #include "clock.h"
 #include "context.h"
+#include "daemon-message.h"
 #include "err.h"
 #include "fd.h"
 #include "proc.h"
@@ -64,9 +65,17 @@ enum context_status context_peer_identify(int proc_dir, struct context_peer *pee
 enum context_status context_peer_check(int proc_dir, const struct context_peer *peer,
                                        const char *leaf);
 /* Its request, if this is one: from the process that connected, with the number that it was told. */
-enum context_status context_peer_hear(const struct context_peer *peer, bool *ret_heard);
+union context_frame {
+    struct context_request head;
+    struct daemon_request daemon;
+};
+enum context_status context_peer_hear(const struct context_peer *peer,
+                                      union context_frame *ret_frame, bool *ret_heard);
+
+struct daemons;
 
 struct context {
+    struct daemons *daemons; /* of the run; NULL: it declares none. Set after context_open() */
     struct fd epoll;
     struct fd listener;
     struct fd proc_dir;

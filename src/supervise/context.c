@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon-priv.h"
 #include "event.h"
 #include "file.h"
 #include "socket.h"
@@ -55,6 +56,19 @@ static void say_answer(struct context *context, const struct context_peer *peer,
     answer->status = (uint16_t)status;
     memcpy(answer->nonce, peer->nonce, sizeof answer->nonce);
     say(peer, answer, sizeof *answer);
+}
+
+/* Larger than a stack frame should be; there is one loop. */
+static void say_daemon(struct context *context, const struct context_peer *peer,
+                       const struct daemon_request *request)
+{
+    static struct daemon_answer answer;
+    answer = (struct daemon_answer){.magic = CONTEXT_MAGIC, .version = CONTEXT_VERSION};
+    memcpy(answer.nonce, peer->nonce, sizeof answer.nonce);
+    (void)!no_close_waits(context, false); /* the watchdog may be waited for */
+    daemons_answer(context->daemons, fd_num(&context->proc_dir), peer->who, request, &answer);
+    (void)!no_close_waits(context, true);
+    say(peer, &answer, sizeof answer);
 }
 
 static enum context_status welcome(struct context *context, struct context_peer *peer, size_t slot)
@@ -123,7 +137,8 @@ static void take_connections(struct context *context, int64_t now_ns)
 static void hear(struct context *context, struct context_peer *peer)
 {
     bool heard = false;
-    enum context_status status = context_peer_hear(peer, &heard);
+    union context_frame frame;
+    enum context_status status = context_peer_hear(peer, &frame, &heard);
     if (!heard) {
         return;
     }
@@ -131,7 +146,11 @@ static void hear(struct context *context, struct context_peer *peer)
         /* Once more, while the connection is open and after the request has shown who it is. */
         status = context_peer_check(fd_num(&context->proc_dir), peer, context->answer.leaf);
     }
-    say_answer(context, peer, status);
+    if (status == CONTEXT_OK && frame.head.operation != CONTEXT_READ) {
+        say_daemon(context, peer, &frame.daemon);
+    } else {
+        say_answer(context, peer, status);
+    }
     drop(peer);
 }
 

@@ -44,7 +44,9 @@ static void judge_detached(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
     bool by_itself = ending->how == ENDED_EXITED || ending->how == ENDED_SIGNALLED;
-    if (broker->request->detached_fails && broker->own_end && by_itself && ending->stragglers > 0) {
+    /* Of a run with daemons that was judged before they were asked to end. */
+    if (broker->request->detached_fails && broker->daemons.count == 0 && broker->own_end &&
+        by_itself && ending->stragglers > 0) {
         ending->how = ENDED_LIMIT;
         ending->limit = LIMIT_DETACHED;
         ending->limit_seen = ending->stragglers;
@@ -96,6 +98,22 @@ static void name_survivors(struct broker *broker)
     }
 }
 
+static void feed(struct broker *broker, enum stop_event event);
+
+/* An accepted daemon has to end when it is asked to. */
+static void note_daemons(struct broker *broker, bool ended)
+{
+    if (!broker->own_end || broker->daemons.count == 0) {
+        return;
+    }
+    daemons_note_ends(&broker->daemons, ended);
+    if (!ended && broker->daemons_accepted) {
+        broker->daemons_accepted = false;
+        broker->ending->detached_why = "a daemon did not end when it was asked to";
+        decide_limit(broker, LIMIT_DAEMON, 0, 0);
+    }
+}
+
 static void feed(struct broker *broker, enum stop_event event)
 {
     if (event == EVENT_STOP && broker->request->limits.grace_ns <= 0) {
@@ -108,6 +126,7 @@ static void feed(struct broker *broker, enum stop_event event)
         terminate_ask(broker);
         break;
     case ACTION_KILL:
+        note_daemons(broker, false);
         terminate_kill(broker);
         break;
     case ACTION_GIVE_UP:
@@ -115,6 +134,7 @@ static void feed(struct broker *broker, enum stop_event event)
         conclude(broker);
         break;
     case ACTION_CONCLUDE:
+        note_daemons(broker, true);
         broker->ending->survivor_count = 0;
         conclude(broker);
         break;
@@ -127,7 +147,8 @@ static void feed(struct broker *broker, enum stop_event event)
 /* The first process has ended, and somebody is left. */
 static void leave(struct broker *broker)
 {
-    if (!broker->request->detached_fails || !broker->own_end || broker->state != STOP_RUNNING) {
+    bool matters = broker->request->detached_fails || broker->daemons.count > 0;
+    if (!matters || !broker->own_end || broker->state != STOP_RUNNING) {
         feed(broker, EVENT_LEADER_GONE);
     } else if (broker->leave_until_ns == 0) {
         broker->leave_until_ns = broker_now(broker) + broker->request->limits.sample_ns;
@@ -148,7 +169,8 @@ static bool settle_on(struct broker *broker, enum supervise_how how, const char 
 void decide_limit(struct broker *broker, enum supervise_limit limit, int64_t value, int64_t seen)
 {
     struct supervise_ending *ending = broker->ending;
-    bool exact = limit == LIMIT_OUTPUT || limit == LIMIT_OUTPUT_IO;
+    bool exact = limit == LIMIT_OUTPUT || limit == LIMIT_OUTPUT_IO || limit == LIMIT_DETACHED ||
+                 limit == LIMIT_DAEMON;
     if (exact && broker->own_end && ending->how != ENDED_LIMIT) {
         broker->decided = false;
     }
@@ -251,6 +273,23 @@ static void settle_exit(struct broker *broker, int exit_code, int exit_signal)
     if (ending->how != ENDED_NOT_EXECUTED) {
         ending->exit_code = exit_code;
         ending->exit_signal = exit_signal;
+    }
+}
+
+/* MD-6: of a run with daemons, nobody else may be left. */
+static void judge_rest(struct broker *broker)
+{
+    struct tree_sums sums;
+    const char *why = "the processes that are left cannot be listed";
+    if (!broker->own_end || broker->daemons.count == 0) {
+        return;
+    }
+    bool listed = tree_look(&broker->tree, broker_elapsed_ms(broker)) == 0;
+    tree_read(&broker->tree, broker_elapsed_ms(broker), &sums);
+    broker->daemons_accepted = daemons_judge(&broker->daemons, &broker->tree, &why) && listed;
+    if (!broker->daemons_accepted) {
+        broker->ending->detached_why = why;
+        decide_limit(broker, LIMIT_DETACHED, 0, 0);
     }
 }
 
@@ -367,6 +406,7 @@ void decide_deadlines(struct broker *broker)
         } else if (now_ns >= broker->payload_until_ns) {
             decide_limit(broker, LIMIT_TIMEOUT, limits->timeout_ns, now_ns - since_ns);
         } else if (broker->leave_until_ns > 0 && now_ns >= broker->leave_until_ns) {
+            judge_rest(broker);
             feed(broker, EVENT_LEADER_GONE);
         }
         break;

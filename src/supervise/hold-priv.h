@@ -41,6 +41,7 @@ int hold_prepare(struct broker *broker, struct err *err) must_check;
 int hold_begin(struct broker *broker, struct err *err) must_check;
 int hold_finish(struct broker *broker, struct err *err) must_check;
 void hold_look(struct broker *broker);
+int hold_leaf_fd(const struct broker *broker); /* lent; -1: there is none */
 int64_t
 hold_memory(const struct broker *broker); /* memory.current; -1: there is no leaf, or unknown */
 bool hold_kill(struct broker *broker);    /* somebody was there to be killed */

@@ -241,6 +241,11 @@ void hold_look(struct broker *broker)
     }
 }
 
+int hold_leaf_fd(const struct broker *broker)
+{
+    return broker->hold.holds ? scope_leaf_fd(broker->hold.scope) : -1;
+}
+
 int64_t hold_memory(const struct broker *broker)
 {
     return broker->hold.holds ? scope_memory_bytes(broker->hold.scope) : -1;

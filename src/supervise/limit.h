@@ -10,7 +10,7 @@
  *   supervise_limit_value(&limits, LIMIT_MEMORY)   what is in force, in the row's unit
  *   supervise_limit_set(&limits, LIMIT_MEMORY, n)
  *
- * Limitations  LIMIT_OUTPUT_IO and LIMIT_DETACHED end a run and have no value: nobody can raise them.
+ * Limitations  those without a row end a run and have no value: nobody can raise them.
  */
 #pragma once
 
@@ -63,6 +63,7 @@ enum supervise_limit {
     LIMIT_NONE,
     LIMIT_OUTPUT_IO, /* the kept output could not be written */
     LIMIT_DETACHED,  /* somebody outlived the first process, where that is a failure */
+    LIMIT_DAEMON,    /* a managed daemon did not end within the grace */
 #define X(enumerator, ...) enumerator,
     SUPERVISE_LIMITS(X)
 #undef X

@@ -147,6 +147,7 @@ static void open_context(struct broker *broker)
         return;
     }
     int result = context_open(&broker->context, facts, &broker->context_listener, "/proc", &err);
+    broker->context.daemons = broker->daemons.count > 0 ? &broker->daemons : NULL;
     if (result == 0) {
         int watched = os_epoll_add(fd_num(&broker->epoll), context_events(&broker->context),
                                    EPOLLIN, WATCH_CONTEXT);
@@ -156,6 +157,24 @@ static void open_context(struct broker *broker)
         }
     }
     broker->ending->context_failure = err;
+}
+
+static void open_daemons(struct broker *broker)
+{
+    const struct supervise_request *request = broker->request;
+    if (request->daemon_count == 0) {
+        return;
+    }
+    const struct daemons_request wanted = {.wishes = request->daemons,
+                                           .count = request->daemon_count,
+                                           .sandbox = request->sandbox,
+                                           .clock = broker->clock,
+                                           .watchdog = request->watchdog,
+                                           .leaf_fd = hold_leaf_fd(broker),
+                                           .leaf = request->context->leaf,
+                                           .told = broker->ending->daemons};
+    daemons_init(&broker->daemons, &wanted);
+    broker->ending->daemon_count = request->daemon_count;
 }
 
 /* Before the release, so that a death right after it is told as one in the payload. */
@@ -186,6 +205,7 @@ void broker_release(struct broker *broker)
     if (broker->state != STOP_GATED) {
         return;
     }
+    open_daemons(broker);
     open_context(broker);
     broker->ending->released_ns = broker_now(broker);
     if (!broker->request->limits.one_deadline) {
@@ -239,6 +259,9 @@ static void finish(struct broker *broker)
     ending->suspended_ns =
         clock->boottime_ns() - clock->monotonic_ns() - broker->suspended_at_start_ns;
     see_what_is_not_sampled(broker->request, ending);
+    if (ending->tree_empty) {
+        daemons_clear(&broker->daemons);
+    }
     for (int i = 0; i < ending->descendant_count && ending->tree_empty; i++) {
         ending->descendants[i].ended = true;
     }
@@ -250,6 +273,7 @@ static void finish(struct broker *broker)
 static void broker_done(struct broker *broker)
 {
     context_done(&broker->context);
+    daemons_done(&broker->daemons);
     fd_close(&broker->context_listener);
     hold_done(&broker->hold);
     streams_done(&broker->streams);

@@ -36,6 +36,9 @@
  * Scope        with an offer the gate is moved into the leaf of a scope of its own before it becomes
  *              anything: memory and tasks are the kernel's to limit, its events end the run, and all of the
  *              leaf is killed in one call (hold-priv.h).
+ * Daemons      of a run that declares some, nobody else may be there when the first process has ended by
+ *              itself and a sample interval is over (docs/adr/0017); daemons are asked to end, and have the
+ *              grace for it.
  * Limitations  without a scope memory and tasks are observed by sampling: a burst between two looks can
  *              pass, and a death of berm itself by SIGKILL ends only the first process (PDEATHSIG). A
  *              set-uid descendant cannot be signalled by an ordinary user: it is a survivor then.
@@ -50,6 +53,7 @@
 #include "binding.h"
 #include "clock.h"
 #include "context.h"
+#include "daemon.h"
 #include "err.h"
 #include "interrupts.h"
 #include "limit.h"
@@ -114,6 +118,10 @@ struct supervise_request {
     /* What programs of the payload are told about the run when they ask; NULL, or without a leaf: nobody
      * answers them. Read at the release. */
     const struct context_facts *context;
+    /* Descendants that may outlive the first process, if they go by the rules (daemon.h); in a sandbox and a
+     * scope only. */
+    const struct daemon_wish *daemons;
+    size_t daemon_count; /* at most DAEMON_COUNT */
 };
 
 enum supervise_how {
@@ -245,6 +253,9 @@ struct supervise_ending {
     int survivor_count;
     const struct proof_tree_empty *tree_empty; /* NULL: not proved */
     struct supervise_scope scope;
+    struct supervise_daemon daemons[DAEMON_COUNT];
+    size_t daemon_count;
+    const char *detached_why; /* static, of LIMIT_DETACHED and LIMIT_DAEMON */
 };
 
 int supervise_run(const struct supervise_request *request, struct supervise_ending **ret_ending,

@@ -19,6 +19,7 @@
 
 enum {
     ANSWER_MS = 10000,
+    NOTE_MS = 2000,  /* while a payload runs */
     END_MS = 10000,  /* for a process that was told to end */
     LEAVE_MS = 1000, /* from its last word to its end */
     RANDOM_BYTES = 16,
@@ -452,6 +453,21 @@ int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf, st
     }
     os_boundary(BOUNDARY_ARMED);
     return 0;
+}
+
+int watchdog_note_daemon(struct watchdog *watchdog, size_t which, const struct watch_daemon *daemon,
+                         int folder_fd, struct err *err)
+{
+    struct watch_word word;
+    int fds[WATCH_FDS];
+    watch_fill_fds(fds, folder_fd >= 0 ? folder_fd : fd_num(&watchdog->detached.pidfd));
+    watchdog->packet.head = (struct watch_request){.order = WATCH_DAEMON, .value = (int64_t)which};
+    watchdog->packet.body.daemon = *daemon;
+    int sent = send_packet(watchdog, sizeof watchdog->packet.body.daemon, fds);
+    if (sent < 0 && sent != -EPIPE) {
+        return err_sys(err, sent, "cannot tell the watchdog of a daemon");
+    }
+    return expect(watchdog, WATCH_NOTED, NOTE_MS * NS_PER_MS, &word, err);
 }
 
 int watchdog_set_deadline(struct watchdog *watchdog, int64_t monotonic_ns)

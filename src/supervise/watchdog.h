@@ -11,6 +11,7 @@
  *   watchdog_process(), watchdog_directory_fd()       for its scope, and what it made
  *   watchdog_arm(watchdog, &leaf, err)                it holds the leaf and its manifest says so: only
  *                                                     now may the payload be released
+ *   watchdog_note_daemon()                            each step of a managed daemon, durable when it returns
  *   watchdog_report(), watchdog_set_deadline()        at each change of state; they neither wait nor allocate
  *   supervise_run() with watchdog_fd(): its death stops the run
  *   watchdog_let_go(watchdog)                         the leaf is empty: the anchor may leave
@@ -98,6 +99,10 @@ struct watchdog_leaf {
 };
 int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf,
                  struct err *err) must_check;
+
+/* folder_fd: of one on a file system of the host; else -1. It waits for an answer, and allocates nothing. */
+int watchdog_note_daemon(struct watchdog *watchdog, size_t which, const struct watch_daemon *daemon,
+                         int folder_fd, struct err *err) must_check;
 
 /* Right before systemd is asked for its scope: until it is in there, or that (monotonic) moment, it does not exit.
  * 0: systemd made none. -errno, as the next three. */

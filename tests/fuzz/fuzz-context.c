@@ -72,9 +72,12 @@ static void hear_request(const uint8_t *data, size_t size)
         fd_close(&peer.socket);
         return;
     }
-    enum context_status status = context_peer_hear(&peer, &heard);
+    union context_frame frame;
+    enum context_status status = context_peer_hear(&peer, &frame, &heard);
     BUG_IF(!heard);
-    BUG_IF(status == CONTEXT_OK && size != sizeof(struct context_request));
+    BUG_IF(status == CONTEXT_OK &&
+           size !=
+               (frame.head.operation == CONTEXT_READ ? sizeof frame.head : sizeof frame.daemon));
     fd_close(&peer.socket);
 }
 

@@ -45,6 +45,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t i = 0; i < WATCH_DIRECTORIES; i++) {
             is_a_name(&seen.directories[i]);
         }
+        for (size_t i = 0; i < WATCH_DAEMONS; i++) {
+            const struct watch_daemon *daemon = &seen.daemons[i];
+            is_a_name(&daemon->place);
+            BUG_IF(daemon->state >= WATCH_DAEMON_STATE_COUNT ||
+                   (daemon->place.path[0] &&
+                    !watch_is_name(daemon->lock_name, sizeof daemon->lock_name)));
+        }
         struct watch_reports head;
         memcpy(&head, reports.p, sizeof head);
         for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS; i++) {

@@ -22,8 +22,12 @@ static void the_table_lies_where_its_page_says(void **state)
     assert_int_equal(offsetof(struct watch_manifest, directories), 13376);
     assert_int_equal(offsetof(struct watch_manifest, lock), 30976);
     assert_int_equal(offsetof(struct watch_manifest, leaf), 35376);
-    assert_int_equal(offsetof(struct watch_manifest, unit), 40312);
-    assert_int_equal(sizeof(struct watch_manifest), 40568);
+    assert_int_equal(offsetof(struct watch_manifest, daemons), 40312);
+    assert_int_equal(sizeof(struct watch_daemon), 4800);
+    assert_int_equal(offsetof(struct watch_daemon, reservation), 32);
+    assert_int_equal(offsetof(struct watch_daemon, place), 144);
+    assert_int_equal(offsetof(struct watch_manifest, unit), 59512);
+    assert_int_equal(sizeof(struct watch_manifest), 59768);
     assert_int_equal(sizeof(struct watch_reports), 32);
 }
 
@@ -128,11 +132,37 @@ static void the_sum_sees_every_byte(void **state)
     assert_true(sum == watch_manifest_sum(&manifest, "abc"));
 }
 
+/* WD-4: a daemon on record has a folder and two names, or is none. */
+static void a_daemon_is_whole_or_none(void **state)
+{
+    static struct watch_manifest manifest;
+    manifest = whole();
+    struct watch_daemon *daemon = &manifest.daemons[WATCH_DAEMONS - 1];
+    daemon->state = WATCH_DAEMON_SEALED;
+    assert_false(watch_manifest_check(&manifest));
+    memcpy(daemon->place.path, "/a", 3);
+    memcpy(daemon->place.name, "s", 2);
+    assert_false(watch_manifest_check(&manifest));
+    memcpy(daemon->lock_name, "l", 2);
+    assert_true(watch_manifest_check(&manifest));
+    memcpy(daemon->lock_name, "../l", 5);
+    assert_false(watch_manifest_check(&manifest));
+    memset(daemon->lock_name, 'l', sizeof daemon->lock_name);
+    assert_false(watch_manifest_check(&manifest));
+    memcpy(daemon->lock_name, "l", 2);
+    daemon->state = WATCH_DAEMON_STATE_COUNT;
+    assert_false(watch_manifest_check(&manifest));
+    daemon->state = WATCH_DAEMON_BOUND;
+    memcpy(daemon->place.name, "..", 3);
+    assert_false(watch_manifest_check(&manifest));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_lies_where_its_page_says),
         cmocka_unit_test(a_record_is_known_by_its_run),
+        cmocka_unit_test(a_daemon_is_whole_or_none),
         cmocka_unit_test(the_first_member_of_that_name_decides),
         cmocka_unit_test(a_manifest_with_a_text_that_has_no_end_is_none),
         cmocka_unit_test(a_name_in_a_manifest_leads_nowhere_else),

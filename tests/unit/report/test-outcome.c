@@ -166,6 +166,34 @@ static void a_limit_names_its_value_and_where_it_came_from(void **state)
     decide_is(&facts, OUTCOME_INTERNAL_ERROR, "internal_error", NULL, "LAMINA_SAFE_INTERNAL");
 }
 
+/* MD-1 MD-6: whoever was left of a run with daemons is a limit that was passed; a path that is left is more. */
+static void a_daemon_that_went_wrong(void **state)
+{
+    with_checks checks = {0};
+    add_check(&checks, true);
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.checks = &checks;
+    facts.ending = ending;
+    ending->how = ENDED_LIMIT;
+    ending->limit = LIMIT_DETACHED;
+    ending->detached_why = "somebody is left";
+    decide_is(&facts, OUTCOME_SAFETY_LIMIT_EXCEEDED, "safety_limit_exceeded", "detached_descendant",
+              "LAMINA_SAFE_LIMIT_EXCEEDED");
+    message_has(&facts, "the command had ended, and somebody is left [detached_descendant]");
+    assert_int_equal(report_exit_code(&facts), 120);
+    ending->limit = LIMIT_DAEMON;
+    decide_is(&facts, OUTCOME_SAFETY_LIMIT_EXCEEDED, "safety_limit_exceeded",
+              "managed_descendant_cleanup", "LAMINA_SAFE_LIMIT_EXCEEDED");
+    ending->how = ENDED_EXITED;
+    ending->daemon_count = 1;
+    ending->daemons[0] =
+        (struct supervise_daemon){.folder = "/srv", .lock_name = "l", .lock_left = true};
+    decide_is(&facts, OUTCOME_INTERNAL_ERROR, "cleanup_incomplete", NULL,
+              "LAMINA_SAFE_CLEANUP_INCOMPLETE");
+    message_has(&facts, "'/srv/l' is left");
+}
+
 static void an_interrupt(void **state)
 {
     with_checks checks = {0};
@@ -336,6 +364,7 @@ int main(void)
         cmocka_unit_test(lost_output_is_no_success),
         cmocka_unit_test(a_payload_that_could_not_be_executed),
         cmocka_unit_test(a_limit_names_its_value_and_where_it_came_from),
+        cmocka_unit_test(a_daemon_that_went_wrong),
         cmocka_unit_test(an_interrupt),
         cmocka_unit_test(what_is_left_beats_everything),
         cmocka_unit_test(refusals),

@@ -178,6 +178,19 @@ static void everything_at_once(void **state)
         memset(ending->stream[i].tail, 1, TAIL_WINDOW_BYTES); /* six bytes each in JSON */
         ending->stream[i].tail_length = TAIL_WINDOW_BYTES;
     }
+    ending->daemon_count = DAEMON_COUNT;
+    for (int i = 0; i < DAEMON_COUNT; i++) {
+        struct supervise_daemon *daemon = &ending->daemons[i];
+        *daemon = (struct supervise_daemon){.name = "graphd",
+                                            .state = DAEMON_SEALED,
+                                            .pid = 4194303,
+                                            .command_bytes = DAEMON_COMMAND_BYTES - 1,
+                                            .socket.inode = UINT32_MAX,
+                                            .lock.inode = UINT32_MAX};
+        memset(daemon->command, '\x1b', DAEMON_COMMAND_BYTES - 1);
+        memset(daemon->cwd, '\x1b', DAEMON_PATH_SIZE - 1);
+        memset(daemon->folder, 'f', DAEMON_PATH_SIZE - 1);
+    }
     for (int i = 0; i < SURVIVOR_COUNT; i++) {
         add_survivor(ending, 4194303, EPERM, "\x1b[31m\x1b[31m\x1b[31m");
     }
@@ -240,6 +253,54 @@ static void descendants_and_survivors(void **state)
     is(first, "state", "\"?\"");
 }
 
+/* MD-3 MD-4 MD-6: a daemon's identity, and what became of it. */
+static void daemons(void **state)
+{
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.ending = ending;
+    ending->daemon_count = 2;
+    ending->daemons[0] = (struct supervise_daemon){.name = "graphd",
+                                                   .folder = "/tmp/w",
+                                                   .socket_name = "s",
+                                                   .lock_name = "l",
+                                                   .state = DAEMON_SEALED,
+                                                   .fate = DAEMON_FATE_ENDED,
+                                                   .refused = 2,
+                                                   .pid = 20,
+                                                   .namespace_pid = 3,
+                                                   .start_ticks = 8,
+                                                   .command = "graphd\0--token=hunter2\0",
+                                                   .command_bytes = 23,
+                                                   .cwd = "/tmp",
+                                                   .socket = {1, 2, 0140600, 4, 0},
+                                                   .lock = {1, 3, 0100600, 4, 90},
+                                                   .lock_pid = 3};
+    ending->daemons[1] = (struct supervise_daemon){.name = "two",
+                                                   .folder = "/srv",
+                                                   .socket_name = "s",
+                                                   .lock_name = "l",
+                                                   .state = DAEMON_RESERVED,
+                                                   .socket_left = true};
+    with_json record = record_of(&facts);
+    is(record, "daemons",
+       "[{\"command\":[\"graphd\",\"--token=[REDACTED]\"],\"command_cut\":false,\"cwd\":\"/tmp\","
+       "\"fate\":\"ended\",\"lock\":\"/tmp/w/"
+       "l\",\"lock_left\":false,\"lock_pid\":3,\"lock_sealed\":"
+       "{\"device\":1,\"inode\":3,\"mode\":33152,\"owner\":4,\"size_bytes\":90},\"name\":"
+       "\"graphd\","
+       "\"namespace_pid\":3,\"pid\":20,\"refused\":2,\"socket\":\"/tmp/w/s\",\"socket_left\":false,"
+       "\"socket_sealed\":{\"device\":1,\"inode\":2,\"mode\":49536,\"owner\":4,\"size_bytes\":0},"
+       "\"start_ticks\":8,\"state\":\"sealed\",\"why\":null},"
+       "{\"command\":[],\"command_cut\":false,\"cwd\":null,\"fate\":\"none\",\"lock\":\"/srv/l\","
+       "\"lock_left\":false,\"lock_pid\":null,\"lock_sealed\":null,\"name\":\"two\","
+       "\"namespace_pid\":null,\"pid\":null,\"refused\":0,\"socket\":\"/srv/"
+       "s\",\"socket_left\":true,"
+       "\"socket_sealed\":null,\"start_ticks\":null,\"state\":\"reserved\",\"why\":null}]");
+    const json_t *cleanup = json_object_get(json_object_get(record, "report"), "cleanup");
+    is(cleanup, "managed_paths_remaining", "[\"/srv/s\"]");
+}
+
 static void notes(void **state)
 {
     struct strvec words = {0};
@@ -264,6 +325,7 @@ int main(void)
         cmocka_unit_test(variables),
         cmocka_unit_test(everything_at_once),
         cmocka_unit_test(descendants_and_survivors),
+        cmocka_unit_test(daemons),
         cmocka_unit_test(notes),
     };
     return cmocka_run_group_tests_name("report/run-v1-fill", tests, NULL, NULL);

@@ -157,7 +157,7 @@ static struct watch_identity identity(void)
     return (struct watch_identity){facts.st_dev, facts.st_ino, facts.st_uid, 0};
 }
 
-enum kind { SLOT, DIRECTORY, SCOPE, KINDS };
+enum kind { SLOT, DIRECTORY, DAEMON, SCOPE, KINDS };
 
 /* What names the folder that is there. */
 static struct remains *naming(enum kind kind)
@@ -170,6 +170,9 @@ static struct remains *naming(enum kind kind)
     if (kind == SCOPE) {
         manifest->leaf = (struct watch_leaf){.scope = identity(), .self = identity(), .name = "."};
         (void)snprintf(manifest->leaf.path, sizeof manifest->leaf.path, "%s", path);
+    } else if (kind == DAEMON) {
+        manifest->daemons[0] = (struct watch_daemon){
+            .state = WATCH_DAEMON_SEALED, .on_host = true, .place = entry, .lock_name = "l"};
     } else {
         *(kind == SLOT ? &manifest->slots[0] : &manifest->directories[0]) = entry;
     }
@@ -178,9 +181,10 @@ static struct remains *naming(enum kind kind)
 
 static bool is_held(const struct remains *remains, enum kind kind)
 {
-    return kind == SCOPE  ? fd_is_open(&remains->scope) && fd_is_open(&remains->leaf)
-           : kind == SLOT ? fd_is_open(&remains->slots[0])
-                          : fd_is_open(&remains->parents[0]);
+    return kind == SCOPE    ? fd_is_open(&remains->scope) && fd_is_open(&remains->leaf)
+           : kind == SLOT   ? fd_is_open(&remains->slots[0])
+           : kind == DAEMON ? fd_is_open(&remains->daemons[0])
+                            : fd_is_open(&remains->parents[0]);
 }
 
 static void forget(struct remains *remains)
@@ -208,14 +212,38 @@ static void what_is_another_by_now_is_not_held(void **state)
         struct remains *remains = naming(kind);
         remains->manifest.slots[0].parent.inode++;
         remains->manifest.directories[0].parent.inode++;
+        remains->manifest.daemons[0].place.parent.inode++;
         remains->manifest.leaf.scope.inode++;
         assert_int_equal(remains_open(remains, &err), 0);
         assert_false(is_held(remains, kind));
         assert_false(fd_is_open(&remains->scope));
         assert_int_equal(remains->manifest.slots[0].path[0], 0);
         assert_int_equal(remains->manifest.directories[0].path[0], 0);
+        assert_int_equal(remains->manifest.daemons[0].state, WATCH_DAEMON_NONE);
         forget(remains);
     }
+}
+
+/* What a daemon had in the file system of a sandbox went with it; on the host its objects are known by the device
+ * that their folder has after a reboot. */
+static void a_daemon_is_its_folder(void **state)
+{
+    struct err err = {0};
+    struct remains *remains = naming(DAEMON);
+    remains->this_boot = false;
+    remains->manifest.daemons[0].place.parent.device++;
+    remains->manifest.daemons[0].lock.self.inode = 5;
+    assert_int_equal(remains_open(remains, &err), 0);
+    assert_true(is_held(remains, DAEMON));
+    assert_int_equal(remains->manifest.daemons[0].lock.self.device, identity().device);
+    assert_int_equal(remains->manifest.daemons[0].socket.self.device, 0);
+    forget(remains);
+    remains = naming(DAEMON);
+    remains->manifest.daemons[0].on_host = false;
+    assert_int_equal(remains_open(remains, &err), 0);
+    assert_false(is_held(remains, DAEMON));
+    assert_int_equal(remains->manifest.daemons[0].state, WATCH_DAEMON_NONE);
+    forget(remains);
 }
 
 /* WD-5: what could not be looked at is there as far as anybody knows. */
@@ -248,6 +276,7 @@ int main(void)
         cmocka_unit_test(a_process_that_cannot_be_seen_is_not_dead),
         PLACED(what_is_there_is_held),
         PLACED(what_is_another_by_now_is_not_held),
+        PLACED(a_daemon_is_its_folder),
         PLACED(a_folder_that_cannot_be_seen_is_not_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,12 @@ int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
     abort();
 }
 
+enum sandbox_place sandbox_place_of(const struct sandbox *sandbox, const char *path, int *ret_fd,
+                                    const char **ret_rest)
+{
+    abort();
+}
+
 /* What its private file system is said to hold; bytes_limit 0: it is not known. */
 static struct sandbox_use sandbox_use;
 

@@ -151,17 +151,18 @@ static void a_recycled_number_does_not_speak_for_another(void **state)
     struct context_hello hello = {0};
     struct context_request request = ask_frame(&hello);
     bool heard = false;
-    assert_int_equal(context_peer_hear(&peer, &heard), CONTEXT_FAILED);
+    union context_frame frame;
+    assert_int_equal(context_peer_hear(&peer, &frame, &heard), CONTEXT_FAILED);
     assert_false(heard);  /* nothing there yet */
     pid_t child = fork(); /* it holds the connection of the one that ended */
     if (child == 0) {
         _exit(os_send(fd_num(&client), &request, sizeof request) != sizeof request);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_int_equal(context_peer_hear(&peer, &heard), CONTEXT_NOT_THE_PEER);
+    assert_int_equal(context_peer_hear(&peer, &frame, &heard), CONTEXT_NOT_THE_PEER);
     assert_true(heard);
     assert_int_equal(os_send(fd_num(&client), &request, sizeof request), sizeof request);
-    assert_int_equal(context_peer_hear(&peer, &heard), CONTEXT_OK);
+    assert_int_equal(context_peer_hear(&peer, &frame, &heard), CONTEXT_OK);
     old_kernel = false;
     part(&peer, &client);
 }

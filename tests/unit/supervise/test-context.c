@@ -223,7 +223,7 @@ static void only_the_one_frame_is_a_request(void **state)
             request.version++;
             break;
         case 5:
-            request.operation = CONTEXT_OPERATION_COUNT;
+            request.operation = CONTEXT_DAEMON + DAEMON_EVENT_COUNT;
             break;
         case 6:
             request.nonce[CONTEXT_NONCE_BYTES - 1] ^= 1;
@@ -247,6 +247,35 @@ static void only_the_one_frame_is_a_request(void **state)
     }
     context_done(&context);
     old_kernel = false;
+}
+
+/* MD-5 CX-3 CX-4: a step of a daemon has a frame of its own, and the manners of every other request. */
+static void a_step_of_a_daemon_is_a_request(void **state)
+{
+    struct context_hello hello;
+    static struct daemon_answer answer;
+    struct context_answer refusal;
+    start();
+    for (int i = 0; i < 4; i++) {
+        with_fd client = greeted(&hello);
+        struct daemon_request request = {.head = ask_frame(&hello), .name = "graphd"};
+        request.head.operation = i < 3 ? CONTEXT_DAEMON + DAEMON_SEAL : CONTEXT_READ;
+        size_t size = sizeof request - (i == 1);
+        request.head.nonce[0] ^= (uint8_t)(i == 2);
+        assert_int_equal(os_send(fd_num(&client), &request, size), size);
+        serve();
+        if (i > 0) {
+            assert_int_equal(ask_answer(&client, &refusal), CONTEXT_MALFORMED);
+        } else {
+            assert_int_equal(os_recv(fd_num(&client), &answer, sizeof answer), sizeof answer);
+            assert_int_equal(answer.status, CONTEXT_OK);
+            assert_memory_equal(answer.nonce, hello.nonce, sizeof hello.nonce);
+            assert_int_equal(answer.refusal, DAEMON_REFUSED_NOT_DECLARED);
+            assert_non_null(strstr(answer.text, "daemon 'graphd'"));
+        }
+        assert_int_equal(open_peers(), 0);
+    }
+    context_done(&context);
 }
 
 /* A socket whose last close waits for LINGER_S: its peer takes nothing more. */
@@ -496,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_member_that_left_meanwhile_is_none),
         cmocka_unit_test(an_heir_of_the_connection_is_not_the_peer),
         cmocka_unit_test(only_the_one_frame_is_a_request),
+        cmocka_unit_test(a_step_of_a_daemon_is_a_request),
         cmocka_unit_test(a_request_that_comes_too_soon_or_twice),
         cmocka_unit_test(silence_has_a_deadline),
         cmocka_unit_test(no_descriptor_holds_the_loop),

@@ -35,6 +35,45 @@ static void an_exact_limit_holds_after_the_payloads_own_end(void **state)
     assert_int_equal(broker.state, STOP_EMPTY);
 }
 
+/* MD-6: so does what is judged then: who is left of a run with daemons, and who does not end when asked to. */
+static void a_daemon_is_judged_after_the_payloads_own_end(void **state)
+{
+    static struct supervise_daemon told[DAEMON_COUNT];
+    static const struct daemon_wish wish = {"graphd", NULL, "/tmp", "s", "l"};
+    const struct daemons_request wanted = {.wishes = &wish, .count = 1, .told = told};
+    broker.state = STOP_RUNNING;
+    decide_payload_ended(&broker, 0, 0, true); /* a run that declares none is as it was */
+    assert_int_equal(broker.ending->how, ENDED_EXITED);
+    assert_int_equal(broker.state, STOP_TERMINATING);
+    broker.state = STOP_RUNNING;
+    broker.decided = false;
+    daemons_init(&broker.daemons, &wanted);
+    decide_payload_ended(&broker, 0, 0, true); /* who was about to end may do so */
+    assert_int_equal(broker.state, STOP_RUNNING);
+    test_now_ns += NS_PER_S;
+    decide_deadlines(&broker);
+    assert_int_equal(broker.state, STOP_TERMINATING);
+    assert_int_equal(broker.ending->how, ENDED_EXITED);
+    assert_true(broker.daemons_accepted); /* nobody else is in the tree */
+    test_now_ns += 6 * NS_PER_S;
+    decide_deadlines(&broker);
+    assert_int_equal(broker.state, STOP_KILLING);
+    assert_int_equal(broker.ending->how, ENDED_LIMIT);
+    assert_int_equal(broker.ending->limit, LIMIT_DAEMON);
+    assert_non_null(broker.ending->detached_why);
+}
+
+static void an_accepted_daemon_that_ends_is_no_failure(void **state)
+{
+    broker.own_end = broker.decided = true;
+    broker.ending->how = ENDED_EXITED;
+    broker.state = STOP_TERMINATING;
+    broker.daemons_accepted = true;
+    decide_reap(&broker); /* no child: the tree is empty */
+    assert_int_equal(broker.state, STOP_EMPTY);
+    assert_int_equal(broker.ending->how, ENDED_EXITED);
+}
+
 static void an_exact_limit_does_not_undo_another_reason(void **state)
 {
     decide_interrupt(&broker, SIGINT);
@@ -223,6 +262,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(what_was_seen_first_stays),
         CASE(an_exact_limit_holds_after_the_payloads_own_end),
+        CASE(a_daemon_is_judged_after_the_payloads_own_end),
+        CASE(an_accepted_daemon_that_ends_is_no_failure),
         CASE(an_exact_limit_does_not_undo_another_reason),
         CASE(a_second_interrupt_kills),
         CASE(without_a_grace_it_is_killed_at_once),

@@ -167,6 +167,136 @@ static void freed_without_disarming_it_tells_the_crash(void **state)
     assert_string_equal(text, crash);
 }
 
+/* --- managed daemons ---------------------------------------------------------------------------- */
+
+enum { REMOVED, KEPT };
+
+static struct watch_object object_of(const struct place *place, const char *name)
+{
+    struct stat there;
+    assert_int_equal(os_stat_entry(bfs_dir_fd(&place->folder), name, &there), 0);
+    return (struct watch_object){.self = {there.st_dev, there.st_ino, there.st_uid, 0},
+                                 .size_bytes = there.st_size,
+                                 .mode = there.st_mode};
+}
+
+/* Its objects stand in the place; nobody listens. */
+static struct watch_daemon make_daemon(const struct place *place, uint32_t at, const char *lock)
+{
+    int folder = bfs_dir_fd(&place->folder);
+    struct watch_daemon daemon = {
+        .state = at,
+        .on_host = true,
+        .process = {7, 8},
+        .reservation = {0xab, 1},
+        .place = {.parent = {place->folder.facts.device, place->folder.facts.inode,
+                             place->folder.facts.owner, 0},
+                  .name = "s"},
+        .lock_name = "l",
+    };
+    memcpy(daemon.place.path, place->path, sizeof place->path);
+    with_fd file = fd_adopt(os_openat(folder, "l", O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    assert_int_equal(os_write_all(fd_num(&file), lock, strlen(lock)), 0);
+    assert_int_equal(mknodat(folder, "s", S_IFSOCK | 0600, 0), 0);
+    return daemon;
+}
+
+static bool is_there(const struct place *place, const char *name)
+{
+    struct stat there;
+    return os_stat_entry(bfs_dir_fd(&place->folder), name, &there) == 0;
+}
+
+/* The state that is on record. */
+static uint32_t state_on_record(const struct place *place)
+{
+    static struct watch_manifest manifest;
+    DIR *dir = opendir(place->path);
+    const struct dirent *entry;
+    manifest = (struct watch_manifest){0};
+    while ((entry = readdir(dir))) {
+        if (strstr(entry->d_name, ".watch")) {
+            with_fd file =
+                fd_adopt(os_openat(bfs_dir_fd(&place->folder), entry->d_name, O_RDONLY, 0));
+            assert_int_equal(os_pread(fd_num(&file), &manifest, sizeof manifest, 0),
+                             sizeof manifest);
+        }
+    }
+    closedir(dir);
+    assert_true(watch_manifest_check(&manifest));
+    return manifest.daemons[1].state;
+}
+
+/* What a death leaves of it. */
+static void die_with(struct place *place, const struct watch_daemon *daemon, int wanted)
+{
+    struct err err = {0};
+    int folder = bfs_dir_fd(&place->folder);
+    place->request.directories[0] = NULL;
+    struct watchdog *watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    assert_non_null(watchdog);
+    assert_int_equal(watchdog_note_daemon(watchdog, 1, daemon, folder, &err), 0);
+    assert_int_equal(state_on_record(place), daemon->state); /* WD-4: when it was answered */
+    with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
+    watchdog_free(watchdog);
+    assert_int_equal(os_poll(fd_num(&pidfd), POLLIN, WAIT_MS), POLLIN);
+    assert_int_equal(is_there(place, "s"), wanted);
+    assert_int_equal(is_there(place, "l"), wanted);
+    assert_int_equal(count_entries(place->path), wanted == KEPT ? 3 : 0); /* and the manifest */
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -f %s/*", place->path);
+    assert_int_equal(system(command), 0);
+}
+
+#define ZEROES  "0000000000000000000000000000000000000000000000000000000000"
+#define IN_LOCK "{\"pid\":7,\"safe_runner_reservation\":\"ab0100" ZEROES "\"}"
+
+/* WD-4 WD-5 MD-6: after a death the daemon's objects go, by their identity. */
+static void what_was_sealed_goes_with_its_run(void **state)
+{
+    struct place *place = *state;
+    struct watch_daemon daemon = make_daemon(place, WATCH_DAEMON_SEALED, "{}");
+    daemon.socket = object_of(place, "s");
+    daemon.lock = object_of(place, "l");
+    die_with(place, &daemon, REMOVED);
+    daemon = make_daemon(place, WATCH_DAEMON_SEALED, "{}");
+    daemon.socket = object_of(place, "s");
+    daemon.lock = object_of(place, "l");
+    daemon.socket.self.inode++;
+    daemon.lock.size_bytes++;
+    die_with(place, &daemon, KEPT);
+}
+
+/* And before the seal what stands with its reservation, if it was allowed to make anything. */
+static void what_has_its_reservation_goes_too(void **state)
+{
+    struct place *place = *state;
+    struct watch_daemon daemon = make_daemon(place, WATCH_DAEMON_CREATED, IN_LOCK);
+    die_with(place, &daemon, REMOVED);
+    daemon = make_daemon(place, WATCH_DAEMON_STARTED, IN_LOCK);
+    die_with(place, &daemon, REMOVED);
+    daemon = make_daemon(place, WATCH_DAEMON_BOUND, IN_LOCK);
+    die_with(place, &daemon, KEPT);
+    daemon = make_daemon(place, WATCH_DAEMON_CREATED, "{}");
+    die_with(place, &daemon, KEPT);
+}
+
+static void a_folder_that_is_another_is_refused(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    struct watch_daemon daemon = make_daemon(place, WATCH_DAEMON_RESERVED, "");
+    int folder = bfs_dir_fd(&place->folder);
+    (void)unlinkat(folder, "s", 0);
+    (void)unlinkat(folder, "l", 0);
+    daemon.place.parent.inode++;
+    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    assert_non_null(watchdog);
+    assert_int_equal(watchdog_note_daemon(watchdog, 0, &daemon, folder, &err), -1);
+    assert_non_null(strstr(err.msg, "folder of a daemon"));
+    assert_int_equal(watchdog_disarm(watchdog, &err), 0);
+}
+
 static void a_name_that_is_too_long_is_refused(void **state)
 {
     struct place *place = *state;
@@ -186,6 +316,9 @@ int main(void)
         PLACED(it_lets_go_of_what_it_never_held),
         PLACED(it_does_not_wait_for_a_unit_that_is_refused),
         PLACED(freed_without_disarming_it_tells_the_crash),
+        PLACED(what_was_sealed_goes_with_its_run),
+        PLACED(what_has_its_reservation_goes_too),
+        PLACED(a_folder_that_is_another_is_refused),
         PLACED(a_name_that_is_too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

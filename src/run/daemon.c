@@ -1,0 +1,223 @@
+/* What a run declares as its daemons: NAME=EXEC,SOCKET,LOCK, judged before anything is started. */
+#include "run-priv.h"
+
+#include <string.h>
+
+#include "memory.h"
+
+enum { PARTS = 3, PART_EXEC = 0, PART_SOCKET, PART_LOCK };
+
+/* --- text --------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name, size_t n)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+    return n > 0 && n < DAEMON_NAME_SIZE && name[0] != '-' && strspn(name, allowed) >= n;
+}
+
+static int parse(const char *text, struct run_daemon *daemon, char *parts[PARTS], struct err *err)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || !is_name(text, (size_t)(equals - text))) {
+        return err_set(
+            err, ERR_USAGE,
+            "daemon '%s': NAME=EXEC,SOCKET,LOCK is wanted, NAME of a-z, 0-9, - and _, at "
+            "most %d of them",
+            text, DAEMON_NAME_SIZE - 1);
+    }
+    daemon->name = memory_format("%.*s", (int)(equals - text), text);
+    const char *at = equals + 1;
+    for (int i = 0; i < PARTS; i++) {
+        size_t n = strcspn(at, ",");
+        bool last = i == PARTS - 1;
+        if (n == 0 || (at[n] == ',') == last) {
+            return err_set(err, ERR_USAGE,
+                           "daemon '%s': NAME=EXEC,SOCKET,LOCK is wanted, without another comma",
+                           daemon->name);
+        }
+        parts[i] = memory_format("%.*s", (int)n, at);
+        at += n + !last;
+    }
+    return 0;
+}
+
+int run_daemons_check(char *const *texts, struct err *err)
+{
+    size_t count = 0;
+    for (; texts && texts[count]; count++) {
+        struct run_daemon daemon = {0};
+        char *parts[PARTS] = {0};
+        int result = count == DAEMON_COUNT
+                         ? err_set(err, ERR_USAGE, "daemon: at most %d in one run", DAEMON_COUNT)
+                         : parse(texts[count], &daemon, parts, err);
+        for (size_t i = 0; i < count && result == 0; i++) {
+            size_t n = strlen(daemon.name);
+            if (strncmp(texts[i], daemon.name, n) == 0 && texts[i][n] == '=') {
+                result = err_set(err, ERR_USAGE, "daemon '%s' is declared twice", daemon.name);
+            }
+        }
+        memory_free(daemon.name);
+        for (int i = 0; i < PARTS; i++) {
+            memory_free(parts[i]);
+        }
+        if (result < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* --- places ------------------------------------------------------------------------------------- */
+
+/* Folder and name of a path, which starts at cwd when it is relative. */
+static int split(const char *cwd, const char *path, char **ret_folder, char **ret_name,
+                 struct err *err)
+{
+    with_string whole =
+        path[0] == '/' ? memory_copy_string(path) : memory_format("%s/%s", cwd, path);
+    char *slash = strrchr(whole, '/');
+    const char *name = slash + 1;
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+        strlen(name) >= DAEMON_FILE_NAME_SIZE || strlen(whole) >= DAEMON_PATH_SIZE) {
+        return err_set(err, ERR_REFUSED, "'%s' is no name of a file, or is too long", path);
+    }
+    *ret_name = memory_copy_string(name);
+    *slash = '\0';
+    *ret_folder = memory_copy_string(slash == whole ? "/" : whole);
+    return 0;
+}
+
+static int place(const struct preparation *preparation, struct run_daemon *daemon,
+                 char *const parts[PARTS], struct err *err)
+{
+    with_string other = NULL;
+    const char *rest = NULL;
+    int fd = -1;
+    if (split(preparation->cwd_path, parts[PART_SOCKET], &daemon->folder, &daemon->socket, err) <
+            0 ||
+        split(preparation->cwd_path, parts[PART_LOCK], &other, &daemon->lock, err) < 0) {
+        return -1;
+    }
+    if (strcmp(daemon->folder, other) != 0 || strcmp(daemon->socket, daemon->lock) == 0) {
+        return err_set(err, ERR_REFUSED,
+                       "socket and lock must be two names in one folder, not '%s' "
+                       "and '%s'",
+                       parts[PART_SOCKET], parts[PART_LOCK]);
+    }
+    return sandbox_place_of(preparation->sandbox, daemon->folder, &fd, &rest) == SANDBOX_NOWHERE
+               ? err_set(
+                     err, ERR_REFUSED,
+                     "'%s' is no folder that may hold its socket: one of --writable, or /tmp of "
+                     "the sandbox, by its physical path and outside of .git and .berm",
+                     daemon->folder)
+               : 0;
+}
+
+/* TR-5: it cannot be adopted. */
+static int check_absent(const struct preparation *preparation, const struct run_daemon *daemon,
+                        struct err *err)
+{
+    const char *name = NULL;
+    const struct daemon_wish wish = {
+        .folder = daemon->folder, .socket = daemon->socket, .lock = daemon->lock};
+    return daemon_look_absent(preparation->sandbox, &wish, &name) == 0
+               ? 0
+               : err_set(err, ERR_REFUSED,
+                         "'%s/%s' is there already: it runs outside of this run, or died without "
+                         "removing it",
+                         daemon->folder, name);
+}
+
+/* --- the program -------------------------------------------------------------------------------- */
+
+static int bind_program(const struct run_request *request, const struct preparation *preparation,
+                        struct run_daemon *daemon, char *exec, struct err *err)
+{
+    char *const argv[] = {exec, NULL};
+    const struct binding_request wanted = {
+        .name = exec,
+        .argv = argv,
+        .cwd_fd = fd_num(&preparation->cwd),
+        .cwd_path = preparation->cwd_path,
+        .environment = environment_envp(&preparation->environment),
+        .policy = request->authority == AUTHORITY_PERSON ? POLICY_TRUSTED_HOST_TOOL
+                                                         : POLICY_PROJECT_BOUND,
+        .roots = (const char *const *)request->roots,
+        .own_authority = request->authority == AUTHORITY_PERSON,
+    };
+    daemon->binding = binding_resolve(&wanted, err);
+    if (!daemon->binding) {
+        return -1;
+    }
+    return binding_file_count(daemon->binding) == 1
+               ? 0
+               : err_set(
+                     err, ERR_REFUSED,
+                     "'%s' is a script, and of a script the kernel shows its interpreter: declare "
+                     "'%s'",
+                     exec,
+                     binding_file_path(daemon->binding, binding_file_count(daemon->binding) - 1));
+}
+
+/* --- all of them -------------------------------------------------------------------------------- */
+
+static int prepare_one(const struct run_request *request, const struct preparation *preparation,
+                       const char *text, struct run_daemon *daemon, struct err *err)
+{
+    char *parts[PARTS] = {0};
+    int result = parse(text, daemon, parts, err);
+    result = result < 0 ? result : place(preparation, daemon, parts, err);
+    result = result < 0 ? result : check_absent(preparation, daemon, err);
+    result =
+        result < 0 ? result : bind_program(request, preparation, daemon, parts[PART_EXEC], err);
+    for (int i = 0; i < PARTS; i++) {
+        memory_free(parts[i]);
+    }
+    return result;
+}
+
+static void refuse(struct preparation *preparation, const char *name, const char *what,
+                   const char *remedy)
+{
+    checks_add_take(&preparation->checks, CHECK_DAEMON, false,
+                    memory_format("daemon '%s': %s", name, what), memory_copy_string(""),
+                    memory_copy_string(remedy));
+}
+
+void run_daemons_prepare(const struct run_request *request, struct preparation *preparation)
+{
+    bool has_scope = preparation->offer && preparation->offer->adapter != SCOPE_NONE;
+    for (size_t i = 0; request->daemons && request->daemons[i]; i++) {
+        struct run_daemon *daemon = &preparation->daemons[preparation->daemon_count++];
+        struct err err = {0};
+        if (prepare_one(request, preparation, request->daemons[i], daemon, &err) < 0) {
+            refuse(
+                preparation, daemon->name ? daemon->name : "", err.msg,
+                "end what runs already and remove its socket and lock, or declare another place");
+        } else if (!has_scope) {
+            refuse(preparation, daemon->name,
+                   "no scope holds the run, so nobody can tell who it is",
+                   "name a cgroup with --cgroup-parent; `berm envelope` says what is missing");
+        }
+        preparation->wishes[i] = (struct daemon_wish){
+            .name = daemon->name,
+            .executable = daemon->binding ? binding_file_identity(daemon->binding, 0) : NULL,
+            .folder = daemon->folder,
+            .socket = daemon->socket,
+            .lock = daemon->lock};
+    }
+}
+
+void run_daemons_done(struct preparation *preparation)
+{
+    for (size_t i = 0; i < preparation->daemon_count; i++) {
+        struct run_daemon *daemon = &preparation->daemons[i];
+        memory_free(daemon->name);
+        memory_free(daemon->folder);
+        memory_free(daemon->socket);
+        memory_free(daemon->lock);
+        binding_free(daemon->binding);
+        *daemon = (struct run_daemon){0};
+    }
+    preparation->daemon_count = 0;
+}
