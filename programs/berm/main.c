@@ -12,11 +12,17 @@
 #include "verb.h"
 
 static verb_function *const functions[VERB_COUNT] = {
-    [VERB_RUN] = verb_run,           [VERB_SHOW] = verb_show,
-    [VERB_ENVELOPE] = verb_envelope, [VERB_VALIDATE_REPORT] = verb_validate_report,
-    [VERB_CONFIG] = verb_config,     [VERB_CONTEXT] = verb_context,
-    [VERB_DAEMON] = verb_daemon,     [VERB_GC] = verb_gc,
-    [VERB_RECOVER] = verb_recover,   [VERB_HELP] = verb_help,
+    [VERB_RUN] = verb_run,
+    [VERB_SHOW] = verb_show,
+    [VERB_ENVELOPE] = verb_envelope,
+    [VERB_VALIDATE_REPORT] = verb_validate_report,
+    [VERB_CONFIG] = verb_config,
+    [VERB_CONTEXT] = verb_context,
+    [VERB_DAEMON] = verb_daemon,
+    [VERB_GC] = verb_gc,
+    [VERB_RECOVER] = verb_recover,
+    [VERB_HELP] = verb_help,
+    [VERB_SELF_TEST] = verb_self_test,
     [VERB_VERSION] = verb_version,
 };
 

@@ -8,6 +8,7 @@
 #include "file.h"
 #include "lookup.h"
 #include "process.h"
+#include "qualification.h"
 #include "say.h"
 #include "text.h"
 #include "units.h"
@@ -74,6 +75,14 @@ static void add_with_sandbox(struct buf *out, const json_t *envelope)
     }
 }
 
+static void add_attestation(struct buf *out, const json_t *envelope)
+{
+    bool valid = json_is_true(lookup(envelope, "attestation.valid"));
+    buf_add_format(out, "attested   %s", valid ? "since " : "no: ");
+    add_text(out, envelope, valid ? "attestation.value.tested_at" : "attestation.reason");
+    buf_add_char(out, '\n');
+}
+
 static void describe(struct buf *out, const json_t *envelope)
 {
     buf_add_string(out, "host       ");
@@ -111,6 +120,17 @@ static void describe(struct buf *out, const json_t *envelope)
     buf_add_char(out, '\n');
     add_guarantees(out, envelope);
     add_with_sandbox(out, envelope);
+    add_attestation(out, envelope);
+}
+
+static int say(const struct options *options, const json_t *envelope, struct err *err)
+{
+    if (options_given(options, OPTION_JSON)) {
+        return say_json(envelope, err);
+    }
+    with_buf text = buf_new(TEXT_BYTES);
+    describe(&text, envelope);
+    return say_result(&text, err);
 }
 
 int verb_envelope(const struct options *options, struct verb_end *ret_end, struct err *err)
@@ -140,10 +160,13 @@ int verb_envelope(const struct options *options, struct verb_end *ret_end, struc
     contain.could = could;
     with_json json = envelope_to_json(&envelope, name);
     contain_add_to_envelope(&contain, json);
-    if (options_given(options, OPTION_JSON)) {
-        return say_json(json, err);
+    /* An attestation that cannot be believed is told with the rest, and is an error all the same. */
+    struct err unbelievable = {0};
+    with_qualification qualification = {0};
+    int believed = qualification_read(os_environment_all(), &offer, &qualification, &unbelievable);
+    json_object_set_new(json, "attestation", qualification_to_json(&qualification));
+    if (say(options, json, err) < 0) {
+        return -1;
     }
-    with_buf text = buf_new(TEXT_BYTES);
-    describe(&text, json);
-    return say_result(&text, err);
+    return believed < 0 ? err_set(err, unbelievable.code, "%s", unbelievable.msg) : 0;
 }

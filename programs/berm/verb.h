@@ -22,6 +22,7 @@ typedef int verb_function(const struct options *options, struct verb_end *ret_en
 verb_function verb_run;
 verb_function verb_show;
 verb_function verb_envelope;
+verb_function verb_self_test;
 verb_function verb_validate_report;
 verb_function verb_config;
 verb_function verb_context;

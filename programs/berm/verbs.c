@@ -381,6 +381,44 @@ static const struct option envelope_options[] = {
     JSON_FLAG("one object"),
 };
 
+static const struct option self_test_options[] = {
+    {
+        .id = OPTION_USER,
+        .kind = KIND_TEXT,
+        .name = "--user",
+        .value = "NAME",
+        .group = "contain",
+        .help = "for root: who the cases run as",
+        .more = "A name, a number or UID:GID. The default is whoever called sudo; nothing in a "
+                "sandbox runs as root.",
+    },
+    {
+        .id = OPTION_CGROUP_PARENT,
+        .kind = KIND_TEXT,
+        .name = "--cgroup-parent",
+        .value = "DIR",
+        .group = "contain",
+        .help = "make the scopes in this cgroup",
+        .more = "A folder of cgroup v2 that you may write and that hands on memory and pids.",
+        .completion = COMPLETE_FOLDER,
+    },
+    {
+        .id = OPTION_REQUIRE_PRODUCTION,
+        .kind = KIND_FLAG,
+        .name = "--require-production",
+        .group = "results",
+        .help = "fail unless it qualifies for production tiers",
+    },
+    JSON_FLAG("one object, with every case"),
+    {
+        .id = OPTION_QUIET,
+        .kind = KIND_FLAG,
+        .name = "--quiet",
+        .group = "results",
+        .help = "no line for each case",
+    },
+};
+
 static const struct option validate_report_options[] = {
     {
         .id = OPTION_FILE,
@@ -535,6 +573,26 @@ const struct verb verbs[VERB_COUNT] = {
             .about = "Shows memory, disk, control groups and the limits that follow from them. "
                      "Reads only: nothing is started and nothing is changed.",
             OPTIONS(envelope_options),
+        },
+    [VERB_SELF_TEST] =
+        {
+            .id = VERB_SELF_TEST,
+            .name = "self-test",
+            .operands = "",
+            .summary = "prove that this host enforces what berm says",
+            .about =
+                "Eleven small programs misbehave within low limits, each in a run of its own: they "
+                "take "
+                "memory, processes, output and space, ignore signals, leave processes behind; berm "
+                "itself is interrupted and killed. Each must end as it has to, with a valid report "
+                "and nothing left. The attestation in the state folder says so, with what the "
+                "host, "
+                "berm and its tools were; it is void when any of them changes, after a reboot too, "
+                "and from the beginning of the next self-test. berm envelope tells whether it "
+                "holds.\n"
+                "Exit status 0: passed; 1: not passed; 3: this host cannot enforce it, and nothing "
+                "was run.",
+            OPTIONS(self_test_options),
         },
     [VERB_VALIDATE_REPORT] =
         {

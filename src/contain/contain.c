@@ -226,15 +226,6 @@ json_t *contain_to_json(const struct contain *contain)
 void contain_add_to_envelope(const struct contain *contain, json_t *envelope)
 {
     json_object_set_new(envelope, "adapter", contain_to_json(contain));
-    json_object_set_new(envelope, "attestation",
-                        json_pack("{s:b, s:n, s:n, s:b, s:b, s:s, s:s}", "valid", 0,
-                                  "expected_fingerprint", "value", "qualification_available", 0,
-                                  "qualified_for_production_tiers", 0, "adapter",
-                                  contain->adapter_id, "reason",
-                                  contain->offer && contain->offer->adapter != SCOPE_NONE
-                                      ? "nothing of this version qualifies a host yet"
-                                      : "the adapter enforces nothing, so there is nothing to "
-                                        "qualify"));
     json_object_set_new(envelope, "promotion", json_pack("{s:[], s:n}", "completed", "value"));
     json_object_set_new(envelope, "production_tiers_fail_closed", json_true());
 }

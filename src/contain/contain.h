@@ -40,6 +40,5 @@ void contain_require(const struct contain *contain, uint32_t required, struct ch
 json_t *contain_with_sandbox(const struct scope_offer *offer, char *const *environment) must_check;
 /* report.adapter: id, platform, capability flags, guarantees, reasons. */
 json_t *contain_to_json(const struct contain *contain) must_check;
-/* What an envelope says of it: adapter, attestation and promotions. No adapter of this version can
- * earn the last two. */
+/* What an envelope says of it: adapter and promotions. No adapter of this version can earn the last. */
 void contain_add_to_envelope(const struct contain *contain, json_t *envelope);

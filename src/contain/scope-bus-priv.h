@@ -52,6 +52,7 @@ struct bus_unit {
 int bus_open(const char *socket, struct patience *patience, struct bus **ret_bus,
              struct err *err) must_check;
 void bus_close(struct bus *bus);
+const char *bus_library(void); /* the file that libsystemd came from; NULL: not known */
 /* No unit is waited for any more: what jobs others have would only pile up in a long run. */
 void bus_hear_no_jobs(struct bus *bus);
 

@@ -23,6 +23,13 @@ static const struct {
 
 /* --- the library -------------------------------------------------------------------------------- */
 
+static const char *library_path;
+
+const char *bus_library(void)
+{
+    return library_path;
+}
+
 static int load(struct err *err)
 {
     static bool loaded;
@@ -43,6 +50,7 @@ static int load(struct err *err)
                            calls[i].name);
         }
     }
+    library_path = os_library_path(library);
     loaded = true;
     return 0;
 }

@@ -9,6 +9,7 @@
  *   scope-leaf.c       the leaves and their limits: the same for both
  *   scope-read.c       events and counters
  *   scope-wait.c       how long anything is waited for (scope-wait-priv.h)
+ *   scope-manager.c    who a manager is
  *   scope-bus.c        the connection to systemd, and scope-unit.c what it is asked (scope-sd-priv.h)
  */
 #pragma once

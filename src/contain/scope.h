@@ -116,6 +116,16 @@ struct scope_offer {
 /* With a parent only that; else systemd, else a cgroup that the caller owns. */
 void scope_probe(const struct scope_question *question, struct scope_offer *ret_offer);
 
+/* Which manager it would be made by, as far as that can be told without making it: for who records on what a
+ * promise rested. All empty where no manager is part of it. */
+struct scope_manager {
+    char version[64];
+    char identity[64];   /* of the process that listens at its socket: uid, pid, start ticks */
+    const char *library; /* the file of libsystemd; NULL: not known. The loader's */
+};
+int scope_manager_read(const struct scope_offer *offer, struct scope_manager *ret_manager,
+                       struct err *err) must_check;
+
 /* --- making it ---------------------------------------------------------------------------------- */
 
 enum { SCOPE_NAME_SIZE = 128 };

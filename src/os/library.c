@@ -1,6 +1,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -26,4 +27,11 @@ void *os_library_open(const char *name, char *why, size_t size)
 void *os_library_symbol(void *library, const char *name)
 {
     return dlsym(library, name);
+}
+
+const char *os_library_path(void *library)
+{
+    struct link_map *map = NULL;
+    return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] == '/' ? map->l_name
+                                                                                : NULL;
 }

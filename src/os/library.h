@@ -6,6 +6,7 @@
  * Calling sequence
  *   os_library_open("libsystemd.so.0", why, sizeof why)     NULL: `why` says so
  *   os_library_symbol(library, "sd_bus_new")                NULL: an older one has none
+ *   os_library_path(library)                                the file that it came from; NULL: not known
  *
  * Ownership    a library stays for the life of the process.
  * Limitations  what a library calls of the kernel is not counted by the fault table.
@@ -19,3 +20,4 @@
 
 void *os_library_open(const char *name, char *why, size_t size) must_check;
 void *os_library_symbol(void *library, const char *name) must_check;
+const char *os_library_path(void *library) must_check; /* of the loader's; not to be freed */

@@ -31,7 +31,8 @@
     X(CHECK_ENTRYPOINT, "preflight.entrypoint",                                                    \
       "the command is the declared work that it is said to be")                                    \
     X(CHECK_USER, "preflight.user", "the user that it runs as is an ordinary one")                 \
-    X(CHECK_DAEMON, "preflight.daemon", "a declared daemon can be managed, and runs nowhere yet")
+    X(CHECK_DAEMON, "preflight.daemon", "a declared daemon can be managed, and runs nowhere yet")  \
+    X(CHECK_SELF_TEST, "preflight.self_test", "it is no case of the self-test that runs nothing")
 
 #define X(enumerator, code, what) extern const char enumerator[];
 CHECK_CODES(X)

@@ -37,7 +37,7 @@ static const char *absolute_variable(char *const *environment, const char *name)
     return value && value[0] == '/' ? value : NULL;
 }
 
-struct archive *archive_open(char *const *environment, struct err *err)
+char *archive_state_folder(char *const *environment, struct err *err)
 {
     const char *state = absolute_variable(environment, "XDG_STATE_HOME");
     const char *home = absolute_variable(environment, "HOME");
@@ -47,8 +47,16 @@ struct archive *archive_open(char *const *environment, struct err *err)
                       "set one of them to an absolute path");
         return NULL;
     }
-    with_string folder = state ? memory_format("%s/berm/runs", state)
-                               : memory_format("%s/.local/state/berm/runs", home);
+    return state ? memory_format("%s/berm", state) : memory_format("%s/.local/state/berm", home);
+}
+
+struct archive *archive_open(char *const *environment, struct err *err)
+{
+    with_string above = archive_state_folder(environment, err);
+    if (!above) {
+        return NULL;
+    }
+    with_string folder = memory_format("%s/runs", above);
     with_archive archive = memory_new(sizeof *archive);
     if (bfs_dir_make(AT_FDCWD, folder, 0700, BFS_TRUST_OWN, &archive->dir, err) < 0) {
         (void)err_wrap(err, "cannot keep records of runs in '%s'", folder);

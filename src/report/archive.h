@@ -41,6 +41,8 @@ struct archive_pruned {
     int64_t kept_bytes;
 };
 
+/* The folder above the records: berm's own. Nothing is made. */
+char *archive_state_folder(char *const *environment, struct err *err) must_check;
 struct archive *archive_open(char *const *environment, struct err *err) must_check;
 const char *archive_folder(const struct archive *archive);
 int archive_new_id(struct archive *archive, char id[RUN_ID_SIZE], struct err *err) must_check;

@@ -2,20 +2,28 @@
  *
  * The formats of reports and records as the library knows them, for who compares or writes them down:
  *
- *   formats schema report|run|project     the JSON Schema
- *   formats tables report|run|project     the markdown tables of the format's page
- *   formats check report|run      for each JSON text on stdin, ended by NUL: a line "valid", or
+ *   formats schema FORMAT         the JSON Schema
+ *   formats tables FORMAT         the markdown tables of the format's page
+ *   formats check FORMAT          for each JSON text on stdin, ended by NUL: a line "valid", or
  *                                 "invalid" and the faults
+ *
+ * FORMAT is report, run, attestation or project (which has no check).
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "attestation.h"
 #include "entrypoint.h"
 #include "json.h"
 #include "memory.h"
 #include "project.h"
 #include "validate.h"
+
+static size_t validate_attestation(const json_t *json, struct strvec *faults)
+{
+    return record_faults(&attestation_record, json, faults);
+}
 
 static const struct format {
     const char *name;
@@ -28,6 +36,7 @@ static const struct format {
     {"run", &run_v1_record, validate_run_record, validate_document_run,
      "\n## `lamina.safe-runner-report/v1`"},
     {"project", NULL, NULL, entrypoint_document, NULL},
+    {"attestation", &attestation_record, validate_attestation, NULL, NULL},
 };
 
 static int write_schema(const struct format *format)
@@ -57,8 +66,10 @@ static int write_tables(const struct format *format)
     if (end) {
         buf_cut(&text, (size_t)(end - buf_string(&text)));
     }
-    buf_add_string(&text, "\n## Rules\n\n");
-    format->document(&text);
+    if (format->document) {
+        buf_add_string(&text, "\n## Rules\n\n");
+        format->document(&text);
+    }
     fputs(buf_string(&text), stdout);
     return 0;
 }
@@ -112,6 +123,6 @@ int main(int argc, char **argv)
             }
         }
     }
-    fputs("usage: formats schema|tables|check report|run|project\n", stderr);
+    fputs("usage: formats schema|tables|check report|run|project|attestation\n", stderr);
     return 2;
 }

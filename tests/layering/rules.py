@@ -57,6 +57,8 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
     "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-delegated",
                                         "contain/scope-systemd", "contain/scope-unit"),
+    # runs of the self-test: with real ones in tests/host/t/70-self-test.py
+    "tests/unit/qualify/test-qualify.c": ("qualify/outer", "qualify/parent-signal", "qualify/single"),
     # a stage of a run, which only a run has the facts for
     "tests/unit/run/test-run.c": ("run/publish",),
 }.items() for source in sources}
@@ -293,7 +295,6 @@ def promise_faults(files, page):
 # What the tests alone call, and why it is there all the same.
 UNUSED_EXCEPTIONS = {
     "record_document": "writes docs/formats (make schema)",
-    "record_schema": "the same",
     "validate_document_report": "the same",
     "validate_document_run": "the same",
     "form_schema": "the same",

@@ -10,6 +10,7 @@ static void a_library_has_the_symbols_that_it_has(void **state)
     assert_non_null(os_library_symbol(library, "strlen"));
     assert_null(os_library_symbol(library, "berm_has_no_such_function"));
     assert_string_equal(why, "");
+    assert_non_null(strstr(os_library_path(library), "/libc.so.6"));
 }
 
 static void what_cannot_be_loaded_says_why(void **state)

@@ -1,0 +1,55 @@
+#include <errno.h>
+#include <stdio.h>
+
+#include "clock.h"
+#include "scope-priv.h"
+#include "scope-wait-priv.h"
+#include "socket.h"
+
+enum { ANSWER_S = 5 };
+
+static int read_identity(const char *place, char *text, size_t size, struct err *err)
+{
+    struct os_peer peer = {0};
+    struct proc_stat stat = {0};
+    with_fd socket = fd_adopt(os_socket_new_stream());
+    int result =
+        fd_is_open(&socket) ? os_socket_connect(fd_num(&socket), place) : fd_error(&socket);
+    result = result < 0 ? result : os_socket_peer(fd_num(&socket), &peer);
+    result = result < 0 ? result : peer.pid > 0 ? 0 : -ESRCH;
+    with_fd process = fd_adopt(result < 0 ? result : os_proc_stat_open(peer.pid));
+    result = fd_is_open(&process) ? os_proc_stat_read(fd_num(&process), &stat) : fd_error(&process);
+    if (result < 0) {
+        return err_sys(err, result, "cannot tell who listens at '%s'", place);
+    }
+    (void)snprintf(text, size, "uid %u, pid %d, started %llu", peer.uid, peer.pid,
+                   (unsigned long long)stat.start_ticks);
+    return 0;
+}
+
+static int read_version(const char *place, char *text, size_t size, struct err *err)
+{
+    struct bus *bus = NULL;
+    struct patience patience = {.who = {.fds = {-1, -1}}};
+    int64_t deadline_ns = os_clock_real.monotonic_ns() + ANSWER_S * NS_PER_S;
+    int result = bus_open(place, &patience, &bus, err) < 0 || bus_push(bus, deadline_ns, err) < 0
+                     ? -1
+                     : bus_version(bus, text, size, deadline_ns, err);
+    bus_close(bus);
+    return result < 0 ? -1 : 0;
+}
+
+int scope_manager_read(const struct scope_offer *offer, struct scope_manager *ret_manager,
+                       struct err *err)
+{
+    struct scope_manager manager = {.library = NULL};
+    if (offer->adapter == SCOPE_SYSTEMD_USER || offer->adapter == SCOPE_SYSTEMD_SYSTEM) {
+        if (read_version(offer->place, manager.version, sizeof manager.version, err) < 0 ||
+            read_identity(offer->place, manager.identity, sizeof manager.identity, err) < 0) {
+            return -1;
+        }
+        manager.library = bus_library();
+    }
+    *ret_manager = manager;
+    return 0;
+}
