@@ -263,6 +263,9 @@ static void say_left(const struct report_facts *facts, struct words *words)
     }
     if (ending->tree_empty && ending->survivor_count == 0) {
         say(words, "the scope of the run could not be removed: %s", ending->scope.removed.left);
+        if (ending->scope.path[0]) {
+            say(words, " in '%s'", ending->scope.path);
+        }
         return;
     }
     if (ending->survivor_count == 0) {

@@ -4,11 +4,9 @@
 ended it, and nothing is left.
 """
 
-import contextlib
 import json
 import os
 import pwd
-import re
 import shutil
 import subprocess
 import sys
@@ -16,66 +14,12 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "lib"))
-from cgroups import ROOT, tree  # noqa: E402
-from tap import berm_path, case, main, state_of  # noqa: E402
+from cgroups import ROOT  # noqa: E402
+from managed import (AS, DELEGATED, delegated, figure_of, left, living, record_of, run,  # noqa: E402
+                     service)
+from tap import berm_path, case, main  # noqa: E402
 
-AS = ["--user", "61234:61234"] if ROOT else []
 ROUNDS = 100 if os.environ.get("BERM_TEST_LONG") else 5
-
-
-def record_of(t):
-    return json.loads((t.dir / "record.json").read_text())
-
-
-def run(t, *words, before=(), **how):
-    t.dir.chmod(0o755)
-    done = t.run(*before, berm_path(), "run", "--json=record.json", "--report", "r.json", *words, **how)
-    valid = t.berm("validate-report", "--file", "r.json")
-    t.equal(valid.status, 0, f"{done} {valid}")
-    return done, record_of(t)
-
-
-def living():
-    """The names of all processes that are not zombies: those wait for init alone, and hold nothing."""
-    names = []
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            name = comm.read_text().strip()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if state_of(comm.parent.name) not in "-Z":
-            names.append(name)
-    return names
-
-
-def left():
-    """Cgroups of runs, and helper processes."""
-    folders = [folder for folder in tree()[1] if os.path.basename(folder).startswith("berm-")]
-    helpers = [name for name in living() if name.startswith("berm-")]
-    return folders, helpers
-
-
-def service(t):
-    manager = [] if ROOT else ["--user"]
-    names = [word for name in ("PATH", "HOME", "XDG_STATE_HOME") if name in t.env
-             for word in ("--setenv", f"{name}={t.env[name]}")]
-    return ["systemd-run", *manager, "--quiet", "--pipe", "--wait", "--collect", "--same-dir",
-            *names, "--"]
-
-
-def own_scope(*properties):
-    manager = [] if ROOT else ["--user"]
-    words = [word for one in properties for word in ("-p", one)]
-    return ["systemd-run", *manager, "--scope", "--quiet", *words, "--"]
-
-
-# A cgroup of the caller's own: its first child holds it, and the run's scope is made beside.
-DELEGATED = """
-own=/sys/fs/cgroup/$(sed s,^0::/,, /proc/self/cgroup)
-mkdir "$own/caller"; echo $$ >"$own/caller/cgroup.procs"
-berm=$1; shift; verb=$1; shift
-exec "$berm" "$verb" --cgroup-parent "$own" "$@"
-"""
 
 # Where pam_systemd put it, the caller may move nobody: root's cgroup, and no manager above but the user's own.
 IN_SESSION = 'grep -q "/session-[^/]*\\.scope$" /proc/self/cgroup; exec "$@"'
@@ -93,7 +37,7 @@ def session(t):
 PLACES = {
     "where this test runs": (lambda t: [], AS),
     "a service": (service, AS),
-    "a delegated cgroup": (lambda t: [*own_scope("Delegate=yes"), "sh", "-euc", DELEGATED, "sh"], AS),
+    "a delegated cgroup": (lambda t: delegated(), AS),
 } | ({"a login session": (session, [])} if ROOT else {})
 
 
@@ -123,7 +67,7 @@ for place, (words, who) in PLACES.items():
 def _(t):
     full = DELEGATED.replace("berm=$1", 'echo 2 >"$own/cgroup.max.descendants"; berm=$1')
     done, record = run(t, "--", "/bin/sh", "-c", "echo ran",
-                       before=[*own_scope("Delegate=yes"), "sh", "-euc", full, "sh"])
+                       before=delegated(script=full))
     report = record["report"]
     t.equal((done.status, done.out, report["outcome"]), (121, b"", "preflight_refused"), str(done))
     (check,) = [one for one in report["preflight"]["checks"] if not one["ok"]]
@@ -161,15 +105,6 @@ def _(t):
     t.equal((done.status, report["termination"]["limit"]), (120, "pids"), str(done))
     t.equal(record["cgroup"]["pids_peak"], 40)
     t.equal((report["cleanup"]["descendants_remaining"], left()), ([], ([], [])))
-
-
-def figure_of(name):
-    """Of the leaf of the one run that there is; 0 while there is none."""
-    for folder in tree()[1]:
-        if re.search(r"/berm-[^/]*\.scope/payload$", folder):
-            with contextlib.suppress(OSError):
-                return int(Path(folder, name).read_text())
-    return 0
 
 
 @case("RP-1 an outside reader of the cgroup agrees with the peak within 5 %")
