@@ -319,6 +319,29 @@ void watchdog_remove_unfinished(const struct bfs_dir *folder, const char *name)
     }
 }
 
+/* Its last manifest may have got its name, and its death have come before it told of the file. What is there
+ * is its own when it names this run: nobody else was given that name, and it has ended. */
+static void remove_untold(const struct watchdog *watchdog)
+{
+    const struct bfs_dir *folder = watchdog->request->folder;
+    const char *name = watchdog->manifest.file.name;
+    struct err ignored = {0};
+    struct stat stat;
+    char run[WATCH_ID_SIZE];
+    with_fd file =
+        fd_adopt(os_openat(bfs_dir_fd(folder), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
+    if (!fd_is_open(&file) || os_fstat(fd_num(&file), &stat) < 0 ||
+        os_pread(fd_num(&file), run, sizeof run, offsetof(struct watch_manifest, run_id)) !=
+            sizeof run ||
+        strncmp(run, watchdog->manifest.run_id, sizeof run) != 0) {
+        return;
+    }
+    const struct bfs_facts expected = {.device = stat.st_dev, .inode = stat.st_ino};
+    if (bfs_remove(folder, name, &expected, &ignored) < 0) {
+        /* `berm recover` finds it. */
+    }
+}
+
 /* WD-3: exactly what was reported. */
 static int remove_reported(struct watchdog *watchdog, struct err *err)
 {
@@ -337,6 +360,7 @@ static int remove_reported(struct watchdog *watchdog, struct err *err)
     if (result < 0 || remove_entry(&watchdog->manifest.file, request->folder, err) < 0) {
         return -1;
     }
+    remove_untold(watchdog);
     watchdog_remove_unfinished(request->folder, watchdog->manifest.file.name);
     return 0;
 }
