@@ -41,7 +41,7 @@ FEW = {"controller": ("RELEASED",), "watchdog": (), "both": ("RELEASED",), "sess
      "session": ("RELEASED",)}
 ANY_TIME = [victim for victim in VICTIMS if LONG or victim != "session"]
 SLEEP = ["--", "/bin/sh", "-c", "setsid sleep 1000 & echo ready; exec sleep 1000"]
-INSTANTS = 200 if LONG else 5
+INSTANTS = 200 if LONG else 2
 
 
 def word_wanted(victim, name, nth, after):
