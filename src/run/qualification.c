@@ -5,6 +5,7 @@
 
 #include "archive.h"
 #include "contain.h"
+#include "daemon-message.h"
 #include "file.h"
 #include "helper-image.h"
 #include "infrastructure.h"
@@ -13,8 +14,6 @@
 #include "validate.h"
 
 #define TREE "/sys/fs/cgroup"
-/* No daemon of a payload is managed yet. */
-#define DAEMON_INTEGRATION "none"
 
 enum { TEXT_SIZE = 4096, PROGRAM_MAX_BYTES = 1 << 30, SCHEMA_BYTES = 1 << 20 };
 
@@ -173,7 +172,7 @@ static int read_build(char *const *environment, struct attestation_host *host, s
     host->report_schema = host->bubblewrap ? schema_of(&report_v1_record, err) : NULL;
     host->run_schema = host->report_schema ? schema_of(&run_v1_record, err) : NULL;
     host->helper = hash_span(helper_image());
-    host->daemon_integration = memory_copy_string(DAEMON_INTEGRATION);
+    host->daemon_integration = memory_format("protocol %d", CONTEXT_VERSION);
     return host->run_schema ? 0 : -1;
 }
 
