@@ -225,7 +225,7 @@ def _(t):
     t.berm("run", "--tasks", "77", "--", "true")
     limits = {one["name"]: one for one in record_of(t)["limits"]}
     t.equal(set(limits),
-            {"memory", "tasks", "timeout", "output", "grace", "sample", "host reserve",
+            {"memory", "memory high", "tasks", "timeout", "output", "grace", "sample", "host reserve",
              "set-up"})
     t.true(all(one["source"] for one in limits.values()), limits)
     t.equal((limits["tasks"]["value"], limits["tasks"]["source"]), (77, "--tasks"))

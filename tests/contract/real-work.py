@@ -129,7 +129,7 @@ def newest_record(t):
 
 @everywhere("real work: a build of a real program (RP-1, EX-7)", 240, tuple(WAYS)[:2])
 def _(t, place):
-    for name in ("src", "lib", "meson.build", "meson_options.txt", "programs"):
+    for name in ("src", "lib", "meson.build", "meson_options.txt", "programs", "schema"):
         source = SOURCE / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, place.dir / name)
     work(t, place, "meson", "setup", "-Dtests=false", "-Doptimization=0", "out")
