@@ -76,6 +76,9 @@ int bus_version(struct bus *bus, char *text, size_t size, int64_t deadline_ns,
                 struct err *err) must_check;
 int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns,
                  struct err *err) must_check; /* 1 or 0 */
+/* And whoever is in it is ended. 1: systemd is at it; 0: it has no such unit. */
+int bus_stop_unit(struct bus *bus, const char *unit, int64_t deadline_ns,
+                  struct err *err) must_check;
 /* Into a cgroup ("/payload") of a unit that is delegated: systemd may do that where the caller may not. */
 int bus_attach(struct bus *bus, const char *unit, const char *cgroup, pid_t pid,
                int64_t deadline_ns, struct err *err) must_check;

@@ -1,12 +1,14 @@
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "clock.h"
+#include "event.h"
 #include "scope-priv.h"
 #include "scope-wait-priv.h"
 #include "socket.h"
 
-enum { ANSWER_S = 5 };
+enum { ANSWER_S = 5, FORGET_S = 10, BETWEEN_LOOKS_MS = 5 };
 
 static int read_identity(const char *place, char *text, size_t size, struct err *err)
 {
@@ -39,11 +41,53 @@ static int read_version(const char *place, char *text, size_t size, struct err *
     return result < 0 ? -1 : 0;
 }
 
+static bool is_of_a_manager(const struct scope_offer *offer)
+{
+    return offer->adapter == SCOPE_SYSTEMD_USER || offer->adapter == SCOPE_SYSTEMD_SYSTEM;
+}
+
+/* As scope_name() makes them: no other unit of the caller's is ever stopped. */
+static bool is_ours(const char *unit)
+{
+    static const char prefix[] = "berm-";
+    static const char suffix[] = ".scope";
+    size_t n = strlen(unit);
+    size_t plain = strspn(unit, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return n > sizeof prefix + sizeof suffix && strncmp(unit, prefix, sizeof prefix - 1) == 0 &&
+           plain == n - (sizeof suffix - 1) && strcmp(unit + plain, suffix) == 0;
+}
+
+int scope_forget_unit(const struct scope_offer *offer, const char *unit, struct err *err)
+{
+    if (!is_ours(unit)) {
+        return err_set(err, ERR_CORRUPT, "'%.64s' is no unit of a run", unit);
+    }
+    if (!is_of_a_manager(offer)) {
+        return 0;
+    }
+    struct bus *bus = NULL;
+    struct patience patience = {.who = {.fds = {-1, -1}}};
+    int64_t deadline_ns = os_clock_real.monotonic_ns() + FORGET_S * NS_PER_S;
+    int known =
+        bus_open(offer->place, &patience, &bus, err) < 0 || bus_push(bus, deadline_ns, err) < 0
+            ? -1
+            : bus_stop_unit(bus, unit, deadline_ns, err);
+    while (known > 0 && os_clock_real.monotonic_ns() < deadline_ns) {
+        (void)!os_poll(-1, 0, BETWEEN_LOOKS_MS);
+        known = bus_has_unit(bus, unit, deadline_ns, err);
+    }
+    bus_close(bus);
+    return known > 0 ? err_set(err, ERR_TIMEOUT,
+                               "systemd did not stop %s within %d s: `systemctl kill -s KILL %s`",
+                               unit, FORGET_S, unit)
+                     : known;
+}
+
 int scope_manager_read(const struct scope_offer *offer, struct scope_manager *ret_manager,
                        struct err *err)
 {
     struct scope_manager manager = {.library = NULL};
-    if (offer->adapter == SCOPE_SYSTEMD_USER || offer->adapter == SCOPE_SYSTEMD_SYSTEM) {
+    if (is_of_a_manager(offer)) {
         if (read_version(offer->place, manager.version, sizeof manager.version, err) < 0 ||
             read_identity(offer->place, manager.identity, sizeof manager.identity, err) < 0) {
             return -1;

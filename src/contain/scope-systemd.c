@@ -1,6 +1,7 @@
 /* A scope that is a transient unit of the user's manager, or of the system's. */
 #include "scope-priv.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,17 +101,37 @@ static int verify(struct scope *scope, struct err *err)
     return 0;
 }
 
+static bool has_ended(struct proc_identity who)
+{
+    with_fd process = fd_adopt(os_proc_open(who));
+    return fd_error(&process) == -ESRCH || fd_error(&process) == -ENOENT;
+}
+
+/* Whoever was dead when systemd moved it is in no cgroup and is told of by nobody: an empty unit would stay. */
+static int stop_empty(struct scope *scope, int64_t deadline_ns, struct err *err)
+{
+    bool never_seen = !fd_is_open(&scope->folder);
+    bool alone = scope->request.watchdog.pid > 0 && has_ended(scope->request.watchdog);
+    return (never_seen && bus_stop_unit(scope->bus, scope->name, deadline_ns, err) < 0) ||
+                   (alone && bus_stop_unit(scope->bus, scope->watchdog_name, deadline_ns, err) < 0)
+               ? -1
+               : 0;
+}
+
 /* The connection may be older than the bus: then it is made again, once. */
 static int forget(struct scope *scope, int64_t deadline_ns, struct err *err)
 {
     struct err first = {0};
-    int known = scope->bus ? bus_has_unit(scope->bus, scope->name, deadline_ns, &first) : -1;
+    int known = scope->bus && stop_empty(scope, deadline_ns, &first) == 0
+                    ? bus_has_unit(scope->bus, scope->name, deadline_ns, &first)
+                    : -1;
     if (known >= 0) {
         return known;
     }
     bus_close(scope->bus);
     scope->bus = NULL;
-    return bus_open(scope->offer.place, &scope->patience, &scope->bus, err) < 0
+    return bus_open(scope->offer.place, &scope->patience, &scope->bus, err) < 0 ||
+                   stop_empty(scope, deadline_ns, err) < 0
                ? -1
                : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
 }

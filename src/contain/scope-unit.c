@@ -223,13 +223,16 @@ int bus_version(struct bus *bus, char *text, size_t size, int64_t deadline_ns, s
     return version.known;
 }
 
-int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct err *err)
+/* mode: NULL, or the second argument. */
+static int call_for(struct bus *bus, const char *method, const char *unit, const char *mode,
+                    int64_t deadline_ns, struct err *err)
 {
     with_message message = NULL;
     const struct answer *answer = &bus->answers[0];
     int result = sd.sd_bus_message_new_method_call(bus->connection, &message, SYSTEMD_SERVICE,
-                                                   SYSTEMD_PATH, SYSTEMD_INTERFACE, "GetUnit");
+                                                   SYSTEMD_PATH, SYSTEMD_INTERFACE, method);
     result = result < 0 ? result : sd.sd_bus_message_append(message, "s", unit);
+    result = result < 0 || !mode ? result : sd.sd_bus_message_append(message, "s", mode);
     if (result < 0) {
         return err_sys(err, result, "cannot ask systemd for %s", unit);
     }
@@ -241,8 +244,18 @@ int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct 
     }
     return strcmp(answer->error_name, no_such_unit) == 0
                ? 0
-               : err_set(err, ERR_UNAVAILABLE, "systemd does not tell whether %s is there: %s (%s)",
-                         unit, answer->error_text, answer->error_name);
+               : err_set(err, ERR_UNAVAILABLE, "systemd refused %s of %s: %s (%s)", method, unit,
+                         answer->error_text, answer->error_name);
+}
+
+int bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct err *err)
+{
+    return call_for(bus, "GetUnit", unit, NULL, deadline_ns, err);
+}
+
+int bus_stop_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct err *err)
+{
+    return call_for(bus, "StopUnit", unit, "replace", deadline_ns, err);
 }
 
 int bus_attach(struct bus *bus, const char *unit, const char *cgroup, pid_t pid,

@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "process.h"
 #include "remains-priv.h"
+#include "text.h"
 #include "watch-host.h"
 #include "watchdog.h"
 
@@ -92,7 +93,8 @@ struct pass {
     struct bfs_dir folder;
     struct watch_host here;
     const struct os_clock *clock;
-    int64_t until_ns; /* that watchdogs are waited for */
+    const char *runtime_dir; /* XDG_RUNTIME_DIR */
+    int64_t until_ns;        /* that watchdogs are waited for */
 };
 
 /* ret_facts and *ret_reports are of the file whose bytes these are. */
@@ -183,7 +185,8 @@ static void heal(const struct pass *pass, const char *name, struct remains *rema
     }
     remains->this_boot = where == WATCH_HERE;
     bind_to_file(&pass->folder, name, &facts, manifest);
-    if (remains_open(remains, &err) < 0) {
+    if (remains_open(remains, &err) < 0 ||
+        remains_forget_units(remains, pass->runtime_dir, &err) < 0) {
         tell(one, RECOVER_LEFT, "%s", err.msg);
         return;
     }
@@ -244,7 +247,8 @@ static bool is_no_more(const struct pass *pass, const char *name)
 int recover_runs(char *const *environment, const struct os_clock *clock, int wait_ms,
                  struct recovery *ret_recovery, struct err *err)
 {
-    struct pass pass = {.clock = clock};
+    struct pass pass = {.clock = clock,
+                        .runtime_dir = text_variable(environment, "XDG_RUNTIME_DIR")};
     with_strvec names = {0};
     if (begin(&pass, environment, wait_ms, &names, err) < 0) {
         bfs_dir_done(&pass.folder);

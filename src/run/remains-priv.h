@@ -43,7 +43,8 @@ int remains_life(const struct watch_manifest *manifest, int wait_ms, enum remain
 struct remains {
     struct watch_manifest manifest;
     bool this_boot;
-    bool had_leaf; /* one was armed */
+    bool had_leaf;                  /* one was armed */
+    char units[2][WATCH_NAME_SIZE]; /* of its scope and of its watchdog's; empty: none */
     struct fd slots[WATCH_SLOTS];
     struct fd parents[WATCH_DIRECTORIES];
     struct fd daemons[WATCH_DAEMONS]; /* their folders */
@@ -54,6 +55,10 @@ struct remains {
 };
 
 int remains_open(struct remains *remains, struct err *err) must_check;
+/* What is in its leaf is killed, and systemd forgets its units: it keeps one for nobody when who was to be moved
+ * there was dead. */
+int remains_forget_units(const struct remains *remains, const char *runtime_dir,
+                         struct err *err) must_check;
 /* *ret_left: WATCH_LEFT_... bits, 0: all is gone, the manifest too. */
 int remains_adopt(const struct remains *remains, const struct bfs_dir *folder, struct span reports,
                   const struct os_clock *clock, uint32_t *ret_left, struct err *err) must_check;

@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "adopt.h"
+#include "cgroupfs.h"
 #include "event.h"
 #include "file.h"
 #include "memory.h"
 #include "proc.h"
 #include "process.h"
+#include "scope.h"
 
 /* Nothing else says that there is none: a call that failed for another reason has not looked. */
 static bool is_gone(int error)
@@ -199,8 +201,31 @@ int remains_open(struct remains *remains, struct err *err)
         result = open_daemon(&manifest->daemons[i], remains->this_boot, &remains->daemons[i], err);
     }
     manifest->lock = (struct watch_entry){0}; /* who held it is dead */
+    if (remains->this_boot) {
+        memcpy(remains->units[0], manifest->leaf.unit, sizeof remains->units[0]);
+        memcpy(remains->units[1], manifest->unit, sizeof remains->units[1]);
+    }
     manifest->unit[0] = '\0';
     return result < 0 ? -1 : open_leaf(remains, err);
+}
+
+int remains_forget_units(const struct remains *remains, const char *runtime_dir, struct err *err)
+{
+    struct scope_offer offer;
+    const struct scope_question question = {.runtime_dir = runtime_dir};
+    if (!remains->units[0][0] && !remains->units[1][0]) {
+        return 0;
+    }
+    if (fd_is_open(&remains->leaf)) {
+        (void)!os_cgroup_kill(fd_num(&remains->leaf)); /* adopt_finish() kills again, and looks */
+    }
+    scope_probe(&question, &offer);
+    for (size_t i = 0; i < countof(remains->units); i++) {
+        if (remains->units[i][0] && scope_forget_unit(&offer, remains->units[i], err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static int borrow(const struct fd *fd)
