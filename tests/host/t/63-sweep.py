@@ -11,6 +11,7 @@ nobody heals. Short: some boundaries, a few instants; BERM_TEST_LONG: all of the
 import itertools
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 TESTS = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "crash")]
-from cgroups import ROOT  # noqa: E402
+from cgroups import MANAGER, ROOT  # noqa: E402
 from deaths import (VICTIMS, Deaths, helpers, kill_now, lives, process_with,  # noqa: E402
                     start_and_wait)
 from points import expected, rows  # noqa: E402
@@ -125,6 +126,27 @@ if not ROOT:
             print(f"# {victim:10} {seen}", flush=True)
         done = deaths.check()
         t.equal((done.status, done.out.decode()), (0, ""))
+
+
+@case("R43 WD-5 a unit that systemd keeps for nobody, since who was moved there was dead: recover has it forgotten")
+def _(t):
+    deaths = Deaths(t)
+    (n,) = (n for n, name, _, _ in rows() if name == "RELEASED")
+    t.equal(deaths.at_point("both", RUNS["success"], n), "killed 157\n")
+    deaths.all_end("both")
+    (manifest,) = deaths.watch.glob("*.watch")
+    unit = re.search(rb"berm-[a-z0-9-]+-watchdog[.]scope", manifest.read_bytes())[0].decode()
+    t.wait_until(lambda: t.run("systemctl", *MANAGER, "is-active", unit).status != 0, "its own unit to go")
+    with subprocess.Popen(["true"]) as dead:
+        os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+        made = t.run("busctl", *MANAGER, "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
+                     "org.freedesktop.systemd1.Manager", "StartTransientUnit", "ssa(sv)a(sa(sv))", unit, "fail",
+                     1, "PIDs", "au", 1, dead.pid, 0)
+        t.equal(made.status, 0, str(made))
+        t.wait_until(lambda: t.run("systemctl", *MANAGER, "is-active", unit).out == b"active\n", "a unit for nobody")
+    t.equal(t.run("systemctl", *MANAGER, "is-active", unit).out, b"active\n", "it stays, undefended")
+    deaths.after("both", "a unit for nobody")
+    deaths.nothing_left("a unit for nobody", "non-success")
 
 
 @case("R43 undefended: with a watchdog that is stopped the judge finds all that is left; and when it goes on, nothing")
