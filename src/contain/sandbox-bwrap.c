@@ -33,7 +33,8 @@ bool sandbox_is_bare(const struct sandbox *sandbox, size_t index)
 {
     const struct sandbox_mount *hidden = &sandbox->mounts[index];
     for (size_t i = index + 1; i < sandbox->mount_count; i++) {
-        if (path_is_beneath(sandbox->mounts[i].path, hidden->path)) {
+        const char *later = sandbox->mounts[i].path; /* in it, or over it */
+        if (path_is_beneath(later, hidden->path) || path_is_beneath(hidden->path, later)) {
             return false;
         }
     }

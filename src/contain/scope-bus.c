@@ -199,11 +199,19 @@ static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *ret_
 int bus_ask(struct bus *bus, sd_bus_message *message, const char *type, struct err *err)
 {
     BUG_IF(bus->answer_count == BUS_ANSWERS_MAX);
+    if (bus->lost) {
+        return err_set(err, ERR_UNAVAILABLE, "the connection to systemd was given up");
+    }
     struct answer *answer = &bus->answers[bus->answer_count++];
     *answer = (struct answer){.type = type};
     int result =
         sd.sd_bus_call_async(bus->connection, NULL, message, on_answer, answer, UINT64_MAX);
-    return result < 0 ? err_sys(err, result, "cannot ask systemd") : 0;
+    if (result < 0) {
+        bus->answer_count = 0;
+        bus->lost = true;
+        return err_sys(err, result, "cannot ask systemd");
+    }
+    return 0;
 }
 
 int bus_hear(struct bus *bus, int64_t deadline_ns, struct err *err)
@@ -213,6 +221,7 @@ int bus_hear(struct bus *bus, int64_t deadline_ns, struct err *err)
     for (int i = 0; i < count; i++) {
         while (!bus->answers[i].came) {
             if (bus_turn(bus, deadline_ns, err) < 0) {
+                bus->lost = true;
                 return -1;
             }
         }

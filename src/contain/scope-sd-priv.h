@@ -67,6 +67,7 @@ struct bus {
     struct bus_unit *units[BUS_UNITS_MAX];
     int unit_count;
     struct answer answers[BUS_ANSWERS_MAX]; /* in the order of the calls */
+    bool lost; /* an answer is owed: what comes now would be taken for another's */
     int answer_count;
     struct patience *patience;
 };

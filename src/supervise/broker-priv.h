@@ -55,6 +55,7 @@ struct broker {
     struct sustain high;  /* memory is above its high mark */
     struct context context;
     struct daemons daemons;
+    bool daemons_judged;
     bool daemons_accepted;      /* whoever is left is a daemon, or a descendant of one */
     struct fd context_listener; /* made in the sandbox by the launcher */
 

@@ -98,9 +98,54 @@ static void name_survivors(struct broker *broker)
     }
 }
 
-static void feed(struct broker *broker, enum stop_event event);
+static bool settle_on(struct broker *broker, enum supervise_how how, const char *stopping)
+{
+    if (broker->decided) {
+        return false;
+    }
+    broker->decided = true;
+    broker->ending->how = how;
+    broker->stopping = stopping;
+    return true;
+}
 
-/* An accepted daemon has to end when it is asked to. */
+static void settle_limit(struct broker *broker, enum supervise_limit limit, int64_t value,
+                         int64_t seen)
+{
+    struct supervise_ending *ending = broker->ending;
+    bool exact = limit == LIMIT_OUTPUT || limit == LIMIT_OUTPUT_IO || limit == LIMIT_DETACHED ||
+                 limit == LIMIT_DAEMON;
+    if (exact && broker->own_end && ending->how != ENDED_LIMIT) {
+        broker->decided = false;
+    }
+    if (settle_on(broker, ENDED_LIMIT, supervise_limit(limit)->name)) {
+        ending->limit = limit;
+        ending->limit_value = value;
+        ending->limit_seen = seen;
+        os_boundary(BOUNDARY_LIMIT_SEEN);
+    }
+}
+
+/* MD-6: of a run with daemons, nobody else may be left, whatever it is that ends who is there. Once, before
+ * anybody is asked to. */
+static void judge_rest(struct broker *broker)
+{
+    struct tree_sums sums;
+    const char *why = "the processes that are left cannot be listed";
+    if (!broker->own_end || broker->daemons.count == 0 || broker->daemons_judged) {
+        return;
+    }
+    broker->daemons_judged = true;
+    bool listed = tree_look(&broker->tree, broker_elapsed_ms(broker)) == 0;
+    tree_read(&broker->tree, broker_elapsed_ms(broker), &sums);
+    broker->daemons_accepted = daemons_judge(&broker->daemons, &broker->tree, &why) && listed;
+    if (!broker->daemons_accepted) {
+        broker->ending->detached_why = why;
+        settle_limit(broker, LIMIT_DETACHED, 0, 0);
+    }
+}
+
+/* An accepted daemon has to end when it is asked to, in the time that it has for that. */
 static void note_daemons(struct broker *broker, bool ended)
 {
     if (!broker->own_end || broker->daemons.count == 0) {
@@ -110,7 +155,7 @@ static void note_daemons(struct broker *broker, bool ended)
     if (!ended && broker->daemons_accepted) {
         broker->daemons_accepted = false;
         broker->ending->detached_why = "a daemon did not end when it was asked to";
-        decide_limit(broker, LIMIT_DAEMON, 0, 0);
+        settle_limit(broker, LIMIT_DAEMON, 0, 0);
     }
 }
 
@@ -123,10 +168,14 @@ static void feed(struct broker *broker, enum stop_event event)
     broker->state = step.next;
     switch (step.action) {
     case ACTION_TERMINATE:
+        judge_rest(broker);
         terminate_ask(broker);
         break;
     case ACTION_KILL:
-        note_daemons(broker, false);
+        judge_rest(broker);
+        if (event == EVENT_GRACE_OVER) {
+            note_daemons(broker, false);
+        }
         terminate_kill(broker);
         break;
     case ACTION_GIVE_UP:
@@ -155,31 +204,9 @@ static void leave(struct broker *broker)
     }
 }
 
-static bool settle_on(struct broker *broker, enum supervise_how how, const char *stopping)
-{
-    if (broker->decided) {
-        return false;
-    }
-    broker->decided = true;
-    broker->ending->how = how;
-    broker->stopping = stopping;
-    return true;
-}
-
 void decide_limit(struct broker *broker, enum supervise_limit limit, int64_t value, int64_t seen)
 {
-    struct supervise_ending *ending = broker->ending;
-    bool exact = limit == LIMIT_OUTPUT || limit == LIMIT_OUTPUT_IO || limit == LIMIT_DETACHED ||
-                 limit == LIMIT_DAEMON;
-    if (exact && broker->own_end && ending->how != ENDED_LIMIT) {
-        broker->decided = false;
-    }
-    if (settle_on(broker, ENDED_LIMIT, supervise_limit(limit)->name)) {
-        ending->limit = limit;
-        ending->limit_value = value;
-        ending->limit_seen = seen;
-        os_boundary(BOUNDARY_LIMIT_SEEN);
-    }
+    settle_limit(broker, limit, value, seen);
     feed(broker, EVENT_STOP); /* also when something else was seen first and did not stop it */
 }
 
@@ -273,23 +300,6 @@ static void settle_exit(struct broker *broker, int exit_code, int exit_signal)
     if (ending->how != ENDED_NOT_EXECUTED) {
         ending->exit_code = exit_code;
         ending->exit_signal = exit_signal;
-    }
-}
-
-/* MD-6: of a run with daemons, nobody else may be left. */
-static void judge_rest(struct broker *broker)
-{
-    struct tree_sums sums;
-    const char *why = "the processes that are left cannot be listed";
-    if (!broker->own_end || broker->daemons.count == 0) {
-        return;
-    }
-    bool listed = tree_look(&broker->tree, broker_elapsed_ms(broker)) == 0;
-    tree_read(&broker->tree, broker_elapsed_ms(broker), &sums);
-    broker->daemons_accepted = daemons_judge(&broker->daemons, &broker->tree, &why) && listed;
-    if (!broker->daemons_accepted) {
-        broker->ending->detached_why = why;
-        decide_limit(broker, LIMIT_DETACHED, 0, 0);
     }
 }
 
@@ -406,7 +416,6 @@ void decide_deadlines(struct broker *broker)
         } else if (now_ns >= broker->payload_until_ns) {
             decide_limit(broker, LIMIT_TIMEOUT, limits->timeout_ns, now_ns - since_ns);
         } else if (broker->leave_until_ns > 0 && now_ns >= broker->leave_until_ns) {
-            judge_rest(broker);
             feed(broker, EVENT_LEADER_GONE);
         }
         break;

@@ -58,7 +58,8 @@ static void what_is_hidden_as_a_whole_is_covered(void **state)
     struct sandbox_mount mounts[] = {
         mount_of(MOUNT_EMPTY, "/home"),        mount_of(MOUNT_EMPTY, "/root"),
         mount_of(MOUNT_EMPTY, "/srv/a"),       mount_of(MOUNT_READ_ONLY, "/srv/ab"),
-        mount_of(MOUNT_WRITABLE, "/home/u/p"), mount_of(MOUNT_DEVICES, "/dev")};
+        mount_of(MOUNT_WRITABLE, "/home/u/p"), mount_of(MOUNT_DEVICES, "/dev"),
+        mount_of(MOUNT_EMPTY, "/opt/u"),       mount_of(MOUNT_READ_ONLY, "/opt")};
     const struct sandbox sandbox = {.mounts = mounts, .mount_count = countof(mounts)};
     with_string words = arguments_of(&sandbox);
     assert_non_null(strstr(words, "--tmpfs /home --ro-bind /srv/ab /srv/ab --bind /home/u/p"));
@@ -66,6 +67,9 @@ static void what_is_hidden_as_a_whole_is_covered(void **state)
     assert_null(strstr(words, "/dev"));
     assert_true(covers(&sandbox, "/root") && covers(&sandbox, "/srv/a"));
     assert_false(covers(&sandbox, "/home") || covers(&sandbox, "/dev"));
+    /* What is opened as a whole afterwards stays open. */
+    assert_non_null(strstr(words, "--tmpfs /opt/u --ro-bind /opt /opt"));
+    assert_false(covers(&sandbox, "/opt/u"));
 }
 
 /* Only that one, after the tree was covered, and nothing in it can be written. */

@@ -1,5 +1,8 @@
 #include "broker-test.h"
 
+#include <fcntl.h>
+
+#include "file.h"
 #include "gate-priv.h"
 
 static struct broker broker;
@@ -61,6 +64,61 @@ static void a_daemon_is_judged_after_the_payloads_own_end(void **state)
     assert_int_equal(broker.ending->how, ENDED_LIMIT);
     assert_int_equal(broker.ending->limit, LIMIT_DAEMON);
     assert_non_null(broker.ending->detached_why);
+}
+
+/* A daemon that was bound and never sealed, at the end of the first process. */
+static void leave_unsealed(struct supervise_daemon told[DAEMON_COUNT])
+{
+    static const struct daemon_wish wish = {"graphd", NULL, "/tmp", "s", "l"};
+    const struct daemons_request wanted = {.wishes = &wish, .count = 1, .told = told};
+    struct proc_stat stat;
+    broker.state = STOP_RUNNING;
+    daemons_init(&broker.daemons, &wanted);
+    told[0].pid = getpid();
+    struct daemon_process *process = &broker.daemons.list[0].process;
+    process->dir = fd_adopt(os_openat(AT_FDCWD, "/proc/self", O_PATH | O_DIRECTORY, 0));
+    with_fd file = fd_adopt(os_proc_stat_open(getpid()));
+    assert_int_equal(os_proc_stat_read(fd_num(&file), &stat), 0);
+    process->who = (struct proc_identity){getpid(), stat.start_ticks};
+    decide_payload_ended(&broker, 0, 0, true);
+    assert_int_equal(broker.state, STOP_RUNNING); /* who was about to end may do so */
+}
+
+/* MD-6: whatever it is that ends who is left meanwhile. */
+static void whoever_is_left_is_judged_before_anybody_is_asked_to_end(void **state)
+{
+    struct supervise_daemon told[DAEMON_COUNT] = {0};
+    leave_unsealed(told);
+    decide_limit(&broker, LIMIT_PIDS, 10, 11);
+    assert_int_equal(broker.state, STOP_TERMINATING);
+    assert_int_equal(broker.ending->how, ENDED_LIMIT);
+    assert_int_equal(broker.ending->limit, LIMIT_DETACHED);
+    fd_close(&broker.daemons.list[0].process.dir);
+}
+
+static void nor_does_a_key_hide_who_is_left(void **state)
+{
+    struct supervise_daemon told[DAEMON_COUNT] = {0};
+    leave_unsealed(told);
+    decide_interrupt(&broker, SIGTERM);
+    assert_int_equal(broker.state, STOP_KILLING);
+    assert_int_equal(broker.ending->limit, LIMIT_DETACHED);
+    fd_close(&broker.daemons.list[0].process.dir);
+}
+
+/* MD-6: only the end of its grace is an outliving. */
+static void a_daemon_that_is_not_given_its_time_has_not_outlived_it(void **state)
+{
+    broker.own_end = broker.decided = broker.daemons_judged = broker.daemons_accepted = true;
+    broker.daemons.count = 1;
+    static struct supervise_daemon told;
+    broker.daemons.list[0].told = &told;
+    broker.ending->how = ENDED_EXITED;
+    broker.state = STOP_TERMINATING;
+    decide_interrupt(&broker, SIGINT);
+    assert_int_equal(broker.state, STOP_KILLING);
+    assert_int_equal(broker.ending->how, ENDED_EXITED);
+    broker.daemons.count = 0;
 }
 
 static void an_accepted_daemon_that_ends_is_no_failure(void **state)
@@ -263,6 +321,9 @@ int main(void)
         CASE(what_was_seen_first_stays),
         CASE(an_exact_limit_holds_after_the_payloads_own_end),
         CASE(a_daemon_is_judged_after_the_payloads_own_end),
+        CASE(whoever_is_left_is_judged_before_anybody_is_asked_to_end),
+        CASE(nor_does_a_key_hide_who_is_left),
+        CASE(a_daemon_that_is_not_given_its_time_has_not_outlived_it),
         CASE(an_accepted_daemon_that_ends_is_no_failure),
         CASE(an_exact_limit_does_not_undo_another_reason),
         CASE(a_second_interrupt_kills),
