@@ -157,7 +157,7 @@ static void on_context(struct broker *broker, uint32_t ready)
 
 static void on_watchdog(struct broker *broker)
 {
-    if (broker->watchdog_watched) {
+    if (broker->watchdog_watched && watchdog_is_lost(broker->request->watchdog)) {
         broker->watchdog_watched = false;
         (void)!os_epoll_remove(fd_num(&broker->epoll), watchdog_fd(broker->request->watchdog));
         decide_watchdog_lost(broker);

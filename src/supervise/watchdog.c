@@ -32,6 +32,7 @@ struct watchdog {
     struct watch_manifest manifest;    /* what was asked for and what was reported */
     struct fd made[WATCH_DIRECTORIES]; /* the directories */
     struct watch_packet packet;        /* nothing is allocated when it is filled */
+    int notes_owed;                    /* answers that were not waited for any longer */
     bool over;                         /* disarmed, or what it left was removed */
 };
 
@@ -63,7 +64,8 @@ static int say_failed(struct watch_word *word, struct err *err)
     return result;
 }
 
-/* The next word but what it made; an end of the channel is an error. */
+/* The next word but what it made, and late answers: the first that come belong to the questions that were given
+ * up. An end of the channel is an error. */
 static int hear(struct watchdog *watchdog, int64_t wait_ns, struct watch_word *ret_word,
                 struct err *err)
 {
@@ -87,6 +89,8 @@ static int hear(struct watchdog *watchdog, int64_t wait_ns, struct watch_word *r
             return got < 0 && got != -ECONNRESET
                        ? err_sys(err, (int)got, "cannot hear the watchdog")
                        : err_set(err, ERR_UNAVAILABLE, "the watchdog is gone");
+        } else if (ret_word->said == WATCH_NOTED && watchdog->notes_owed > 0) {
+            watchdog->notes_owed--;
         } else if (ret_word->said != WATCH_MADE) {
             return 0;
         } else {
@@ -491,7 +495,17 @@ int watchdog_note_daemon(struct watchdog *watchdog, size_t which, const struct w
     if (sent < 0 && sent != -EPIPE) {
         return err_sys(err, sent, "cannot tell the watchdog of a daemon");
     }
-    return expect(watchdog, WATCH_NOTED, NOTE_MS * NS_PER_MS, &word, err);
+    struct err failure = {0};
+    int result = expect(watchdog, WATCH_NOTED, NOTE_MS * NS_PER_MS, &word, &failure);
+    watchdog->notes_owed += result < 0 && failure.code == ERR_TIMEOUT;
+    return result < 0 ? err_set(err, failure.code, "%s", failure.msg) : 0;
+}
+
+bool watchdog_is_lost(struct watchdog *watchdog)
+{
+    struct watch_word word;
+    struct err err = {0};
+    return hear(watchdog, 0, &word, &err) == 0 || err.code != ERR_TIMEOUT;
 }
 
 int watchdog_set_deadline(struct watchdog *watchdog, int64_t monotonic_ns)

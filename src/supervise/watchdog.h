@@ -29,7 +29,7 @@
  *              process gets its pid meanwhile.
  * Deadline     for a berm that is stopped, or hangs: the watchdog then kills the leaf, and ten seconds later
  *              berm itself.
- * Loss         watchdog_fd() becomes readable. What it had made and reported, and nothing else, is removed
+ * Loss         watchdog_fd() becomes readable, and watchdog_is_lost() says so. What it had made and reported, and nothing else, is removed
  *              by watchdog_disarm() then (WD-3).
  * Ownership    the request and what it points to are borrowed for the watchdog's life; reports are copied
  *              by the kernel.
@@ -81,7 +81,9 @@ int watchdog_seal_reports(const struct span texts[WATCH_SLOTS][WATCH_ENDINGS],
 struct watchdog *watchdog_start(const struct watchdog_request *request, int reports_fd,
                                 struct err *err) must_check;
 struct proc_identity watchdog_process(const struct watchdog *watchdog);
-int watchdog_fd(const struct watchdog *watchdog);                         /* readable: it is lost */
+int watchdog_fd(const struct watchdog *watchdog); /* readable: it is lost, or an answer came late */
+bool watchdog_is_lost(
+    struct watchdog *watchdog); /* asked when it is readable; late answers are taken */
 int watchdog_directory_fd(const struct watchdog *watchdog, size_t index); /* borrowed */
 const char *watchdog_directory_name(const struct watchdog *watchdog, size_t index);
 

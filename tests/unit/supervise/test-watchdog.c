@@ -297,6 +297,31 @@ static void a_folder_that_is_another_is_refused(void **state)
     assert_int_equal(watchdog_disarm(watchdog, &err), 0);
 }
 
+/* WD-4: an answer that comes too late is no loss, and none to the next question. */
+static void a_late_answer_is_taken_for_no_other(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    struct watch_daemon daemon = make_daemon(place, WATCH_DAEMON_RESERVED, "");
+    int folder = bfs_dir_fd(&place->folder);
+    (void)unlinkat(folder, "s", 0);
+    (void)unlinkat(folder, "l", 0);
+    place->request.directories[0] = NULL;
+    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    assert_non_null(watchdog);
+    with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
+    assert_int_equal(os_pidfd_signal(fd_num(&pidfd), SIGSTOP), 0);
+    assert_int_equal(watchdog_note_daemon(watchdog, 1, &daemon, folder, &err), -1);
+    assert_int_equal(err.code, ERR_TIMEOUT);
+    assert_int_equal(os_pidfd_signal(fd_num(&pidfd), SIGCONT), 0);
+    assert_int_equal(os_poll(watchdog_fd(watchdog), POLLIN, WAIT_MS), POLLIN);
+    assert_false(watchdog_is_lost(watchdog));
+    daemon.state = WATCH_DAEMON_BOUND;
+    assert_int_equal(watchdog_note_daemon(watchdog, 1, &daemon, folder, &err), 0);
+    assert_int_equal(state_on_record(place), WATCH_DAEMON_BOUND);
+    assert_int_equal(watchdog_disarm(watchdog, &err), 0);
+}
+
 static void a_name_that_is_too_long_is_refused(void **state)
 {
     struct place *place = *state;
@@ -319,6 +344,7 @@ int main(void)
         PLACED(what_was_sealed_goes_with_its_run),
         PLACED(what_has_its_reservation_goes_too),
         PLACED(a_folder_that_is_another_is_refused),
+        PLACED(a_late_answer_is_taken_for_no_other),
         PLACED(a_name_that_is_too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
