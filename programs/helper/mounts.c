@@ -308,15 +308,18 @@ static int cover(const struct fd *empty, int on_fd, const char *path)
     return result < 0 ? result : mounts_must_be_read_only(fd_num(&covered));
 }
 
-/* Only where the plan says that it is a found may it be one: any other was put there meanwhile. */
-static int mask(const struct launcher *launcher, bool is_link, const char *path)
+/* Only where the plan says that it is a link may it be one: any other was put there meanwhile. A folder is
+ * hidden as a whole, and was there: what was moved away would be seen under its new name. */
+static int mask(const struct launcher *launcher, mode_t type, const char *path)
 {
-    with_fd place = fd_adopt(is_link ? open_link(path) : place_open(path, 0));
+    with_fd place = fd_adopt(type == S_IFLNK ? open_link(path)
+                                             : place_open(path, type == S_IFDIR ? O_DIRECTORY : 0));
     if (!fd_is_open(&place)) {
         /* Who may not pass through a folder above it does not reach it either: not here, where nobody
          * has a capability that would. */
         int result = fd_error(&place);
-        bool out_of_reach = (says_missing(result) && result != -ELOOP) || result == -EACCES;
+        bool missing = says_missing(result) && result != -ELOOP && type != S_IFDIR;
+        bool out_of_reach = missing || result == -EACCES;
         return out_of_reach ? 0 : result;
     }
     struct stat facts;
@@ -328,7 +331,7 @@ static int mask(const struct launcher *launcher, bool is_link, const char *path)
 
 int mounts_cover(struct launcher *launcher, const char *path)
 {
-    return mask(launcher, false, path);
+    return mask(launcher, 0, path);
 }
 
 /* --- the first mount of the private file system ------------------------------------------------- */
@@ -403,7 +406,7 @@ static int close_item(struct launcher *launcher, const struct launch_item *item,
 
 static int mask_item(struct launcher *launcher, const struct launch_item *item, const char *path)
 {
-    return mask(launcher, item->type == S_IFLNK, path);
+    return mask(launcher, item->type, path);
 }
 
 static const struct {

@@ -59,7 +59,7 @@ enum {
 };
 
 /* What is done in the sandbox, in the order of the list. A path is physical: no component of it is
- * followed when it is a link. Everything but LAUNCH_MASK fails when the path is not there. */
+ * followed when it is a link. Everything but LAUNCH_MASK without a type fails when the path is not there. */
 enum launch_kind {
     /* A file or folder beneath /tmp, /var/tmp, /dev/shm or /dev that stays visible there: bound into
      * the private tree at the same place, before that covers the host's. */
@@ -83,8 +83,8 @@ struct launch_item {
     uint32_t path;   /* offset into the text */
     uint64_t device; /* LAUNCH_EXPECT */
     uint64_t inode;
-    uint32_t
-        type; /* S_IFMT bits of LAUNCH_EXPECT; S_IFLNK of LAUNCH_MASK: the link itself is covered */
+    uint32_t type; /* S_IFMT bits of LAUNCH_EXPECT; of LAUNCH_MASK: S_IFLNK, the link itself is
+                                    covered; S_IFDIR, a folder that has to be there */
     uint32_t reserved;
 };
 

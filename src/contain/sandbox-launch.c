@@ -40,8 +40,8 @@ void sandbox_render_items(const struct sandbox *sandbox, struct buf *items, stru
     }
     for (size_t i = 0; i < sandbox->mount_count; i++) {
         if (sandbox_is_bare(sandbox, i)) {
-            const struct launch_item item = {.kind = LAUNCH_MASK,
-                                             .path = put(text, sandbox->mounts[i].path)};
+            const struct launch_item item = {
+                .kind = LAUNCH_MASK, .path = put(text, sandbox->mounts[i].path), .type = S_IFDIR};
             buf_add(items, &item, sizeof item);
         }
     }

@@ -436,6 +436,16 @@ def _(t, who):
             sandbox.end()
 
 
+@everybody("SB-5 a folder that is hidden as a whole has to be there, and to be a folder")
+def _(t, who):
+    root, options = project(t, who)
+    for name, word in (("gone", "failed 2 "), ("secret", "failed 20 ")):
+        sandbox = Sandbox(t, who, *options, "--item", "hide", root / name)
+        t.contains(sandbox.expect(word), str(root / name))
+        sandbox.end()
+    t.equal(tried(t, who, [*options, "--item", "hide", root / "sockets"], "os.listdir('sockets')"), ["[]"])
+
+
 @everybody("I2 a folder that is swapped for a link again and again is protected or not used",
            deadline_s=120)
 def _(t, who):

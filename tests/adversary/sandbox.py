@@ -27,7 +27,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from duel import ATTACK, left_over, record_of
-from tap import Failed, berm_path, case, main, state_of
+from tap import Failed, berm_path, case, main, names_of_all
 from terminal import Terminal
 
 BUILD = Path(berm_path()).resolve().parents[2]
@@ -392,14 +392,7 @@ def _(t, scene):
 
 def helpers():
     """Processes of runs that live: anchors and watchdogs."""
-    found = []
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            if comm.read_text().startswith("berm-") and state_of(comm.parent.name) not in "-Z":
-                found.append(comm.parent.name)
-        except OSError:
-            pass
-    return found
+    return [pid for pid, name in names_of_all() if name.startswith("berm-")]
 
 
 @attack("outlive", "R15", "processes of three levels outlive a killed berm", "succeeds",

@@ -4,7 +4,7 @@
  *
  *     --bind DIR            a folder of the host that bubblewrap makes writable (--bind DIR DIR)
  *     --bubblewrap ARG      one more argument of bubblewrap; --without ARG: one less
- *     --item KIND PATH      keep, expect, pin, close, mask, read-only, writable; expect takes the
+ *     --item KIND PATH      keep, expect, pin, close, mask, hide, writable; expect takes the
  *                           identity that PATH has now
  *     --cwd DIR             (/)
  *     --bytes N, --inodes N of the private file system (1 MiB, 64)
@@ -109,6 +109,10 @@ static void add_item(const char *kind, const char *path)
         if (strcmp(kind, names[i]) == 0) {
             item->kind = i;
         }
+    }
+    if (strcmp(kind, "hide") == 0) { /* a folder as a whole */
+        item->kind = LAUNCH_MASK;
+        item->type = S_IFDIR;
     }
     struct stat facts;
     if (item->kind == LAUNCH_EXPECT) {

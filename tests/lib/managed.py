@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from cgroups import MANAGER, ROOT, tree
-from tap import berm_path, state_of
+from tap import berm_path, names_of_all
 
 AS = ["--user", "61234:61234"] if ROOT else []  # what a sandbox needs besides
 
@@ -32,16 +32,7 @@ def start(t, *words, before=(), **how):
 
 
 def living():
-    """The names of all processes that are not zombies: those wait for init alone, and hold nothing."""
-    names = []
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            name = comm.read_text().strip()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if state_of(comm.parent.name) not in "-Z":
-            names.append(name)
-    return names
+    return [name for _, name in names_of_all()]
 
 
 def left():

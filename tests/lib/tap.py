@@ -162,6 +162,20 @@ def state_of(pid):
         return "-"
 
 
+def names_of_all():
+    """(pid, name) of every process that is no zombie: those wait for their parent alone, and hold nothing."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                name = Path("/proc", entry, "comm").read_text(errors="replace").strip()
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # gone meanwhile
+            if state_of(entry) not in "-Z":
+                found.append((int(entry), name))
+    return found
+
+
 def children():
     """Living children of this process as "pid name" (zombies are reaped on the way)."""
     try:

@@ -41,6 +41,7 @@ static bool covers(const struct sandbox *sandbox, const char *path)
     const struct launch_item *item = (const void *)buf_string(&items);
     for (size_t i = 0; i < buf_length(&items) / sizeof *item; i++) {
         if (item[i].kind == LAUNCH_MASK && strcmp(buf_string(&text) + item[i].path, path) == 0) {
+            assert_int_equal(item[i].type, S_IFDIR); /* it has to be there */
             return true;
         }
     }
