@@ -297,6 +297,44 @@ static void a_folder_that_is_another_is_refused(void **state)
     assert_int_equal(watchdog_disarm(watchdog, &err), 0);
 }
 
+/* Another file takes the place of the manifest, as at its next state: the byte at the offset is changed. */
+static void replace_manifest(const struct place *place, long change_at)
+{
+    char command[512];
+    (void)snprintf(
+        command, sizeof command,
+        "cd %s && for f in *.watch; do cp $f $f.x && printf X | dd of=$f.x bs=1 seek=%ld "
+        "conv=notrunc status=none && mv $f.x $f; done",
+        place->path, change_at);
+    assert_int_equal(system(command), 0);
+}
+
+static void lose_and_disarm(struct place *place, long change_at)
+{
+    struct err err = {0};
+    place->request.directories[0] = NULL;
+    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    assert_non_null(watchdog);
+    with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
+    assert_int_equal(os_pidfd_signal(fd_num(&pidfd), SIGKILL), 0);
+    assert_int_equal(os_poll(fd_num(&pidfd), POLLIN, WAIT_MS), POLLIN);
+    replace_manifest(place, change_at);
+    assert_int_equal(watchdog_disarm(watchdog, &err), 0);
+}
+
+/* WD-3: killed between the name of its last manifest and the word of it. What is another run's stays. */
+static void a_manifest_that_was_not_told_of_goes_too(void **state)
+{
+    struct place *place = *state;
+    lose_and_disarm(place, offsetof(struct watch_manifest, written_ns));
+    assert_int_equal(count_entries(place->path), 0);
+    lose_and_disarm(place, offsetof(struct watch_manifest, run_id));
+    assert_int_equal(count_entries(place->path), 1);
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -f %s/*", place->path);
+    assert_int_equal(system(command), 0);
+}
+
 /* WD-4: an answer that comes too late is no loss, and none to the next question. */
 static void a_late_answer_is_taken_for_no_other(void **state)
 {
@@ -344,6 +382,7 @@ int main(void)
         PLACED(what_was_sealed_goes_with_its_run),
         PLACED(what_has_its_reservation_goes_too),
         PLACED(a_folder_that_is_another_is_refused),
+        PLACED(a_manifest_that_was_not_told_of_goes_too),
         PLACED(a_late_answer_is_taken_for_no_other),
         PLACED(a_name_that_is_too_long_is_refused),
     };
