@@ -163,6 +163,11 @@ int64_t scope_pids_peak(const struct scope *scope)
     return number_in(scope, "pids.peak");
 }
 
+int64_t scope_pids_current(const struct scope *scope)
+{
+    return number_in(scope, "pids.current");
+}
+
 /* The sum over all lines of a file: where there is no line yet, nothing was counted. */
 static bool is_sum(const char *key)
 {

@@ -228,8 +228,10 @@ int64_t scope_memory_bytes(const struct scope *scope);
  * and those of memory file systems, cannot be either. -errno. A kernel sums its statistics up lazily: it may be
  * some pages more for each processor. */
 int scope_memory_kept(const struct scope *scope, int64_t *ret_bytes) must_check;
-/* As scope_memory_bytes(), pids.peak. */
+/* As scope_memory_bytes(), pids.peak and pids.current. The kernel keeps the peak without a lock: of two forks
+ * at once it may keep the lesser one, and stay below a limit that was met. */
 int64_t scope_pids_peak(const struct scope *scope);
+int64_t scope_pids_current(const struct scope *scope);
 
 /* A descriptor that fires (EPOLLPRI) when tasks of the leaf waited for memory for so long within two
  * seconds. At most one a scope. -EOPNOTSUPP, -ENOENT: the kernel has no pressure information. */

@@ -203,13 +203,15 @@ int hold_finish(struct broker *broker, struct err *err)
 /* --- while it runs ------------------------------------------------------------------------------ */
 
 /* Linux before 6.11 counts a fork that a cgroup above refused in the leaf as well: it is the leaf's own
- * limit only when the leaf was once full. */
+ * limit only when the leaf is full, or once was. A peak can be too low (scope.h). */
 static bool was_full(const struct scope *scope)
 {
     struct scope_limits limits;
-    scope_limits(scope, &limits);
+    int64_t now = scope_pids_current(scope); /* first, for it is what passes */
     int64_t peak = scope_pids_peak(scope);
-    return limits.pids_max != CGROUP_NO_LIMIT && (peak < 0 || peak >= limits.pids_max);
+    scope_limits(scope, &limits);
+    return limits.pids_max != CGROUP_NO_LIMIT &&
+           (peak < 0 || peak >= limits.pids_max || now >= limits.pids_max);
 }
 
 void hold_look(struct broker *broker)

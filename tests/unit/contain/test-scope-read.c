@@ -116,12 +116,26 @@ static void what_can_be_taken_back_is_not_kept(void **state)
     done(&scope);
 }
 
+static void tasks_are_counted_as_they_are_and_as_they_were(void **state)
+{
+    struct place *place = *state;
+    struct scope scope = {.leaf = fd_adopt(dup(place->fd))};
+    assert_int_equal(scope_pids_peak(&scope), -1);
+    assert_int_equal(scope_pids_current(&scope), -1);
+    put(place, "pids.peak", "11\n");
+    put(place, "pids.current", "12\n");
+    assert_int_equal(scope_pids_peak(&scope), 11);
+    assert_int_equal(scope_pids_current(&scope), 12);
+    done(&scope);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         place_test(events_are_compared_by_their_values),
         place_test(a_counter_that_is_not_there_is_unknown),
         place_test(what_can_be_taken_back_is_not_kept),
+        place_test(tasks_are_counted_as_they_are_and_as_they_were),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

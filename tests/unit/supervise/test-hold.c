@@ -14,6 +14,7 @@ static struct {
     struct scope_events events;
     int events_result;
     int64_t pids_peak;
+    int64_t pids_current;
     bool leaf_empty;
     int kills;
     bool removed;
@@ -34,6 +35,11 @@ int64_t __wrap_scope_pids_peak(const struct scope *scope);
 int64_t __wrap_scope_pids_peak(const struct scope *scope)
 {
     return kernel.pids_peak;
+}
+int64_t __wrap_scope_pids_current(const struct scope *scope);
+int64_t __wrap_scope_pids_current(const struct scope *scope)
+{
+    return kernel.pids_current;
 }
 void __wrap_scope_event_fds(const struct scope *scope, int fds[SCOPE_EVENT_FDS]);
 void __wrap_scope_event_fds(const struct scope *scope, int fds[SCOPE_EVENT_FDS])
@@ -140,6 +146,17 @@ static void a_fork_that_another_cgroup_refused_ends_nothing(void **state)
     assert_int_equal(broker.ending->limit, LIMIT_PIDS);
 }
 
+/* T4: two forks at once can leave the peak below a limit that was met. */
+static void a_leaf_that_is_full_now_met_its_limit(void **state)
+{
+    kernel.events.pids_max = 1;
+    kernel.pids_peak = 11;
+    kernel.pids_current = 12;
+    hold_look(&broker);
+    assert_int_equal(broker.ending->limit, LIMIT_PIDS);
+    assert_int_equal(broker.state, STOP_TERMINATING);
+}
+
 static void where_no_peak_is_kept_a_refused_fork_is_the_leafs(void **state)
 {
     kernel.events.pids_max = 1;
@@ -231,6 +248,7 @@ int main(void)
         CASE(whoever_is_still_in_the_leaf_is_ended),
         CASE(its_own_want_of_memory_ends_a_run),
         CASE(a_fork_that_another_cgroup_refused_ends_nothing),
+        CASE(a_leaf_that_is_full_now_met_its_limit),
         CASE(where_no_peak_is_kept_a_refused_fork_is_the_leafs),
         CASE(without_a_limit_of_tasks_none_was_met),
         CASE(what_meets_the_high_mark_is_looked_at),
