@@ -77,6 +77,11 @@ int request_from_options(const struct options *options, struct run_request *requ
     set_text(options, OPTION_REPORT, &request->report);
     set_text(options, OPTION_LABEL, &request->label);
     set_text(options, OPTION_WORKLOAD, &request->workload);
+    if (options_given(options,
+                      OPTION_TIER)) { /* the words stand in the enum's order, without none */
+        request->tier = (enum context_tier)(options->values[OPTION_TIER].number + 1);
+    }
+    request->promote = options_given(options, OPTION_PROMOTE);
     set_stdin(options, request);
     if (options_given(options, OPTION_ENV)) {
         strvec_push_all(&request->overrides, options->values[OPTION_ENV].texts.strings);

@@ -169,6 +169,21 @@ static const struct option run_options[] = {
                 ".berm stay closed, and no daemon is reached. SECURITY.md says the rest.",
     },
     {
+        .id = OPTION_TIER,
+        .kind = KIND_WORD,
+        .name = "--tier",
+        .value = "TIER",
+        .group = "contain",
+        .help = "small, medium or large: qualified work, or refused",
+        .more =
+            "COMMAND is an entrypoint that berm.yaml declares. Every guarantee is enforced, limits "
+            "only go down, and what it is given beyond that stands in berm.yaml: --writable, "
+            "--readable, --network, --gpu, --daemon, --env, --env-all and --stdin are refused. "
+            "Needs --workload, the name that its evidence is kept under, and --report.",
+        .words = option_tier_words + 1,
+        .completion = COMPLETE_WORDS,
+    },
+    {
         .id = OPTION_CGROUP_PARENT,
         .kind = KIND_TEXT,
         .name = "--cgroup-parent",
@@ -320,6 +335,13 @@ static const struct option run_options[] = {
         .help = "a word of your own in the record",
     },
     {
+        .id = OPTION_PROMOTE,
+        .kind = KIND_FLAG,
+        .name = "--promote",
+        .group = "results",
+        .help = "with --tier: a success opens the next tier",
+    },
+    {
         .id = OPTION_WORKLOAD,
         .kind = KIND_TEXT,
         .name = "--workload",
@@ -329,7 +351,8 @@ static const struct option run_options[] = {
         .more =
             "The command must be the argv that berm.yaml declares for NAME, with declared values "
             "of its parameters, and stand the audit that `berm config check` makes. The record "
-            "carries the name, and a timeout that is declared holds unless another is given.",
+            "carries the name, and a timeout that is declared holds unless another is given. With "
+            "--tier NAME need not be declared: it is what the evidence is kept under.",
     },
     {
         .id = OPTION_JSON,

@@ -30,6 +30,7 @@
     X(CHECK_PROJECT, "preflight.project", "the project's berm.yaml can be read and believed")      \
     X(CHECK_ENTRYPOINT, "preflight.entrypoint",                                                    \
       "the command is the declared work that it is said to be")                                    \
+    X(CHECK_TIER, "preflight.tier", "what a run at a tier needs besides is there")                 \
     X(CHECK_USER, "preflight.user", "the user that it runs as is an ordinary one")                 \
     X(CHECK_DAEMON, "preflight.daemon", "a declared daemon can be managed, and runs nowhere yet")  \
     X(CHECK_SELF_TEST, "preflight.self_test", "it is no case of the self-test that runs nothing")

@@ -84,6 +84,15 @@ static json_t *make_limits(const struct report_facts *facts)
     return limits;
 }
 
+_Static_assert((int)CONTEXT_TIER_NONE - 1 == (int)TIER_NONE &&
+                   (int)CONTEXT_TIER_LARGE - 1 == (int)TIER_LARGE,
+               "the same tiers in the same order");
+
+static const char *tier_name(enum context_tier tier)
+{
+    return tier == CONTEXT_TIER_NONE ? NULL : report_tier_names[tier - 1];
+}
+
 /* Every reason, not the first. */
 static json_t *make_reasons(const struct report_facts *facts, const struct verdict *verdict)
 {
@@ -113,12 +122,13 @@ static json_t *make_preflight(const struct report_facts *facts, const struct ver
     json_t *preflight = json_object();
     /* A refusal after the checks (a late one) takes their yes back. */
     set(preflight, "ok", json_boolean(!refused && checks_ok(facts->checks)));
-    set(preflight, "tier", json_null());
+    set(preflight, "tier", text_or_null(tier_name(facts->tier)));
+    set(preflight, "workload_id", text_or_null(facts->workload));
     set(preflight, "cwd", text_or_null(facts->cwd));
     const json_t *inspected = json_object_get(facts->envelope, "inspected_at");
     set(preflight, "inspected_at",
         json_is_string(inspected) ? text_or_null(json_string_value(inspected)) : json_null());
-    set(preflight, "mode", json_string("plain"));
+    set(preflight, "mode", json_string(facts->tier == CONTEXT_TIER_NONE ? "plain" : "tier"));
     set(preflight, "adapter", text_or_null(facts->contain ? facts->contain->adapter_id : NULL));
     set(preflight, "envelope", facts->envelope ? json_deep_copy(facts->envelope) : json_null());
     set(preflight, "reasons", make_reasons(facts, verdict));
@@ -390,7 +400,7 @@ void report_v1_fill(struct report_v1 *report, const struct report_facts *facts,
     report->run_id = memory_copy_string(facts->run_id && facts->run_id[0] ? facts->run_id : "none");
     report->report_file = memory_copy_or_null(facts->report_file);
     report->outcome = (int)verdict->outcome;
-    report->tier = TIER_NONE;
+    report->tier = (int)facts->tier - 1;
     fill_command(&report->command, facts->command);
     report->cwd = memory_copy_string(facts->cwd ? facts->cwd : "");
     report->started_at = report_date(facts->started_realtime_ns);

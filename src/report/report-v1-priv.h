@@ -62,6 +62,7 @@ struct report_error {
 extern const char *const outcome_names[]; /* by enum outcome, NULL at the end */
 
 enum { TIER_NONE = -1, TIER_SMALL, TIER_MEDIUM, TIER_LARGE };
+extern const char *const report_tier_names[]; /* NULL-terminated */
 
 struct report_v1 {
     int64_t schema_version;

@@ -11,7 +11,7 @@ const char *const outcome_names[] = {
     "internal_error",
     NULL,
 };
-static const char *const tier_names[] = {"small", "medium", "large", NULL};
+const char *const report_tier_names[] = {"small", "medium", "large", NULL};
 
 #define COUNT(type, member, text) FIELD(type, member, FIELD_INT, SENSITIVITY_PUBLIC, .doc = (text))
 
@@ -104,7 +104,7 @@ static const struct record_field report_fields[] = {
           .doc = "the slot that was asked for; null when none was"),
     FIELD(struct report_v1, outcome, FIELD_ENUM, SENSITIVITY_PUBLIC, .names = outcome_names,
           .doc = "how the run ended"),
-    FIELD(struct report_v1, tier, FIELD_MAYBE_ENUM, SENSITIVITY_PUBLIC, .names = tier_names,
+    FIELD(struct report_v1, tier, FIELD_MAYBE_ENUM, SENSITIVITY_PUBLIC, .names = report_tier_names,
           .doc = "null for a plain run"),
     FIELD(struct report_v1, command, FIELD_STRINGS, SENSITIVITY_ARGV,
           .doc = "the argument list, redacted"),

@@ -57,8 +57,10 @@ struct limit_fact {
 
 struct report_facts {
     const char *run_id;
-    const char *label;       /* --label, or NULL */
-    const char *scope;       /* of the request, or NULL */
+    const char *label;    /* --label, or NULL */
+    const char *scope;    /* of the request, or NULL */
+    const char *workload; /* likewise */
+    enum context_tier tier;
     const char *report_file; /* absolute path of the named slot, NULL: none was asked for */
     char *const *command;    /* as given */
     const char *cwd;

@@ -45,8 +45,10 @@ static json_t *environment_to_json(const struct environment *environment)
     return json;
 }
 
-json_t *run_explain(const struct run_request *request, struct err *err)
+json_t *run_explain(const struct run_request *asked, struct err *err)
 {
+    struct run_request wanted = run_tier_widen(asked);
+    const struct run_request *request = &wanted;
     if (run_request_check(request, err) < 0) {
         return NULL;
     }

@@ -116,15 +116,18 @@ static void prepare_environment(const struct run_request *request, struct prepar
 
 static void prepare_binding(const struct run_request *request, struct preparation *preparation)
 {
+    const char *const project[] = {preparation->project.root, NULL};
+    /* The first word of an entrypoint is a file of the repository, and nothing that PATH would find. */
+    with_string own = preparation->entrypoint ? memory_format("./%s", request->argv[0]) : NULL;
     struct binding_request wanted = {
-        .name = request->argv[0],
+        .name = own ? own : request->argv[0],
         .argv = request->argv,
         .cwd_fd = fd_num(&preparation->cwd),
         .cwd_path = preparation->cwd_path,
         .environment = environment_envp(&preparation->environment),
         .policy = request->authority == AUTHORITY_PERSON ? POLICY_TRUSTED_HOST_TOOL
                                                          : POLICY_PROJECT_BOUND,
-        .roots = (const char *const *)request->roots,
+        .roots = preparation->entrypoint ? project : (const char *const *)request->roots,
         .own_authority = request->authority == AUTHORITY_PERSON,
     };
     struct err err = {0};

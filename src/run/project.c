@@ -41,13 +41,12 @@ static void add_required(const struct project *project, struct run_request *requ
     request->require |= wanted;
 }
 
-static void refuse_work(struct checks *checks, const char *name,
-                        const struct entrypoint_verdict *verdict)
+static void refuse_command(struct checks *checks, const char *what,
+                           const struct entrypoint_verdict *verdict)
 {
     with_buf saw = buf_new(2000);
     entrypoint_explain(verdict, &saw);
-    checks_add_take(checks, CHECK_ENTRYPOINT, false,
-                    memory_format("the command is not to be run as workload '%s'", name),
+    checks_add_take(checks, CHECK_ENTRYPOINT, false, memory_copy_string(what),
                     memory_copy_string(buf_string(&saw)),
                     memory_copy_string(verdict->rule == RULE_UNDECLARED
                                            ? "give the words of its argv in berm.yaml, with values "
@@ -67,26 +66,31 @@ static int judge_work(const struct preparation *preparation, const struct run_re
     return workload_judge(workload, request->argv, &files, ret_verdict, err);
 }
 
+/* The words of a declaration are those of a command in the folder of its file. */
+static int check_place(const struct preparation *preparation, const char *option, struct err *err)
+{
+    const struct project *project = &preparation->project;
+    if (!project->present) {
+        return err_set(err, ERR_NOT_FOUND, "%s: there is no berm.yaml here", option);
+    }
+    return strcmp(preparation->cwd_path, project->root) == 0
+               ? 0
+               : err_set(err, ERR_REFUSED, "%s: its words are meant for '%s'", option,
+                         project->root);
+}
+
 static const struct project_workload *find_work(const struct preparation *preparation,
                                                 const char *name, struct err *err)
 {
     const struct project *project = &preparation->project;
-    if (!project->present) {
-        (void)err_set(err, ERR_NOT_FOUND, "--workload %s: there is no berm.yaml here", name);
-        return NULL;
-    }
     const struct project_workload *found = form_find(&project->workload, sizeof *found, name);
-    if (!found) {
+    if (project->present && !found) {
         (void)err_set(err, ERR_NOT_FOUND, "--workload %s: '%s' declares no such workload", name,
                       project->path);
         return NULL;
     }
-    if (strcmp(preparation->cwd_path, project->root) != 0) {
-        (void)err_set(err, ERR_REFUSED, "--workload %s: its words are meant for '%s'", name,
-                      project->root);
-        return NULL;
-    }
-    return found;
+    with_string option = memory_format("--workload %s", name);
+    return check_place(preparation, option, err) < 0 ? NULL : found;
 }
 
 static void check_work(struct run_request *request, struct preparation *preparation)
@@ -103,9 +107,67 @@ static void check_work(struct run_request *request, struct preparation *preparat
     if (judge_work(preparation, request, workload, &verdict, &err) < 0) {
         refuse(checks, CHECK_ENTRYPOINT, &err, "");
     } else if (verdict.rule != RULE_NONE) {
-        refuse_work(checks, workload->item.name, &verdict);
+        with_string what =
+            memory_format("the command is not to be run as workload '%s'", workload->item.name);
+        refuse_command(checks, what, &verdict);
     }
     request->workload_timeout_ms = workload->timeout_s * 1000;
+}
+
+/* What it may do besides is what its declaration says, and its tier lets it. */
+static void grant(const struct project_entrypoint *entrypoint, struct run_request *request,
+                  struct checks *checks)
+{
+    if (entrypoint->network == PROJECT_NETWORK_REQUIRED) {
+        request->host_network = true;
+        request->require &= ~(UINT32_C(1) << GUARANTEE_NETWORK);
+    }
+    if (entrypoint->scratch) {
+        checks_add_take(checks, CHECK_ENTRYPOINT, false,
+                        memory_format("entrypoint '%s' may write '%s', which no tier opens yet",
+                                      entrypoint->item.name, entrypoint->scratch),
+                        memory_copy_string(entrypoint->scratch_reason),
+                        memory_copy_string("let it write below /tmp, or run it without --tier"));
+    }
+}
+
+static int judge_entrypoint(const struct preparation *preparation,
+                            const struct run_request *request,
+                            const struct project_entrypoint **ret_entrypoint,
+                            struct entrypoint_verdict *ret_verdict, struct err *err)
+{
+    with_bfs_dir root = {0};
+    if (check_place(preparation, "--tier", err) < 0 ||
+        bfs_dir_open(AT_FDCWD, preparation->project.root, BFS_TRUST_ANY, &root, err) < 0) {
+        return -1;
+    }
+    const struct entrypoint_files files = entrypoint_files_of(&root);
+    return entrypoint_judge(&preparation->project, request->argv, &files, ret_entrypoint,
+                            ret_verdict, err);
+}
+
+static void check_entrypoint(struct run_request *request, struct preparation *preparation)
+{
+    struct err err = {0};
+    struct entrypoint_verdict verdict = {0};
+    const struct project_entrypoint *entrypoint = NULL;
+    if (judge_entrypoint(preparation, request, &entrypoint, &verdict, &err) < 0) {
+        refuse(&preparation->checks, CHECK_ENTRYPOINT, &err,
+               "declare it under entrypoint: in berm.yaml, and run it in the folder of that file");
+    } else if (!entrypoint) {
+        refuse_command(&preparation->checks, "the command is none that a tier launches", &verdict);
+    } else {
+        preparation->entrypoint = entrypoint;
+        grant(entrypoint, request, &preparation->checks);
+    }
+}
+
+/* At a tier a workload is a name for evidence; what is declared under it holds all the same. */
+static bool is_declared_work(const struct run_request *request, const struct project *project)
+{
+    return request->workload &&
+           (request->tier == CONTEXT_TIER_NONE ||
+            form_find(&project->workload, sizeof(struct project_workload), request->workload));
 }
 
 void run_project_apply(struct run_request *request, struct preparation *preparation)
@@ -119,8 +181,11 @@ void run_project_apply(struct run_request *request, struct preparation *preparat
     if (preparation->project.present) {
         add_required(&preparation->project, request, &preparation->notes);
     }
-    if (request->workload) {
+    if (is_declared_work(request, &preparation->project)) {
         check_work(request, preparation);
+    }
+    if (request->tier != CONTEXT_TIER_NONE) {
+        check_entrypoint(request, preparation);
     }
 }
 

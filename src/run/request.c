@@ -88,11 +88,58 @@ static int check_high(const struct run_request *request, struct err *err)
                : 0;
 }
 
+/* What would widen it, or is in no identity, is not a caller's to give. */
+static int check_tier_fields(const struct run_request *request, struct err *err)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } fields[] = {{request->writable != NULL, "writable"},
+                  {request->readable != NULL, "readable"},
+                  {request->host_network, "network"},
+                  {request->daemons != NULL, "daemons"},
+                  {request->gpu, "gpu"},
+                  {request->overrides.count > 0, "environment"},
+                  {request->env_all, "environment_all"},
+                  {request->stdin_mode != RUN_STDIN_NULL, "standard_input"}};
+    for (size_t i = 0; i < countof(fields); i++) {
+        if (fields[i].given) {
+            return err_set(err, ERR_USAGE,
+                           "%s: not at a tier; what its work is given stands in berm.yaml",
+                           fields[i].name);
+        }
+    }
+    return 0;
+}
+
+static int check_tier(const struct run_request *request, struct err *err)
+{
+    if (request->tier < CONTEXT_TIER_NONE || request->tier >= CONTEXT_TIER_COUNT) {
+        return err_set(err, ERR_RANGE, "tier: small, medium or large");
+    }
+    if (request->tier == CONTEXT_TIER_NONE) {
+        return request->promote ? err_set(err, ERR_USAGE,
+                                          "promote: only what is run at a tier "
+                                          "(--tier) can be promoted")
+                                : 0;
+    }
+    if (!request->workload) {
+        return err_set(err, ERR_USAGE,
+                       "tier: needs a workload (--workload), the name that its evidence is kept "
+                       "under");
+    }
+    if (!request->report) {
+        return err_set(err, ERR_USAGE, "tier: needs a report (--report)");
+    }
+    return check_tier_fields(request, err);
+}
+
 int run_request_check(const struct run_request *request, struct err *err)
 {
     if (check_argv(request, err) < 0 || check_scope("scope", request->scope, err) < 0 ||
         check_scope("workload", request->workload, err) < 0 || check_sandbox(request, err) < 0 ||
-        check_high(request, err) < 0 || run_daemons_check(request->daemons, err) < 0) {
+        check_tier(request, err) < 0 || check_high(request, err) < 0 ||
+        run_daemons_check(request->daemons, err) < 0) {
         return -1;
     }
     for (size_t i = 0; i < countof(limits); i++) {
@@ -129,6 +176,8 @@ struct run_request_holder {
     char *label;
     char *scope;
     char *workload;
+    int tier; /* of tier_words; -1: none */
+    bool promote;
     bool keep_output;
     bool measure_io;
     struct strvec require;
@@ -141,6 +190,8 @@ struct run_request_holder {
     bool gpu;
     char *user;
 };
+
+static const char *const tier_words[] = {"small", "medium", "large", NULL};
 
 #define OPTIONAL .optional = true
 static const struct record_field request_fields[] = {
@@ -169,7 +220,13 @@ static const struct record_field request_fields[] = {
     FIELD(struct run_request_holder, scope, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, OPTIONAL,
           .minimum = 1, .maximum = 128, .doc = "what the run belongs to, for the record"),
     FIELD(struct run_request_holder, workload, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, OPTIONAL,
-          .minimum = 1, .maximum = 64, .doc = "the declared work of the project that argv is"),
+          .minimum = 1, .maximum = 64,
+          .doc = "the declared work of the project that argv is; at a tier the name of its "
+                 "evidence"),
+    FIELD(struct run_request_holder, tier, FIELD_MAYBE_ENUM, SENSITIVITY_PUBLIC, OPTIONAL,
+          .names = tier_words, .doc = "run a declared entrypoint at this tier"),
+    FIELD(struct run_request_holder, promote, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
+          .doc = "its success opens the next tier"),
     FIELD(struct run_request_holder, keep_output, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "keep the output beside the record"),
     FIELD(struct run_request_holder, measure_io, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
@@ -241,6 +298,8 @@ int run_request_decode(const json_t *json, enum run_authority authority,
     request.label = holder->label;
     request.scope = holder->scope;
     request.workload = holder->workload;
+    request.tier = (enum context_tier)(holder->tier + 1); /* the words stand in its order */
+    request.promote = holder->promote;
     request.keep_output = holder->keep_output;
     request.measure_io = holder->measure_io;
     request.cgroup_parent = holder->cgroup_parent;

@@ -43,8 +43,9 @@ struct preparation {
     char cwd_path[4096];
     struct envelope envelope;
     bool envelope_known;
-    struct project project; /* of the working folder */
-    uint32_t require;       /* what was asked for, and what the project wants besides */
+    struct project project;                      /* of the working folder */
+    const struct project_entrypoint *entrypoint; /* of the project; NULL: not at a tier */
+    uint32_t require; /* what was asked for, and what the project wants besides */
     struct checks checks;
     struct run_limits limits;
     const struct scope_offer *offer; /* what can hold the run; borrowed */
@@ -98,6 +99,11 @@ struct run_context {
     char folder[CONTEXT_LEAF_SIZE];
 };
 
+/* tier.c: what only a run at a tier has. */
+struct run_tier {
+    char frozen[HASH_HEX_SIZE]; /* its frozen identity (frozen.h); empty: not known yet */
+};
+
 /* run.c: a run on its way. */
 struct run {
     const struct run_request *request;
@@ -119,6 +125,7 @@ struct run {
     struct report_facts facts;
     struct run_watch watch;
     struct run_context context;
+    struct run_tier tier;
 };
 
 /* The first failure of berm's own is the one that is told. */
@@ -134,6 +141,20 @@ int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err 
 void run_watch_conclude(struct run *run);
 int run_watch_end(struct run *run, struct err *err) must_check;
 void run_watch_done(struct run *run);
+
+/* tier.c: each does nothing, and succeeds, for a plain run.
+ *   run_tier_widen()      before all: a tier's request says what a tier is
+ *   run_tier_prepare()    the slots are taken, the watchdog is there, every check was passed: what the run
+ *                         still needs. A refusal is left in the checks; -1: berm could not tell
+ *   run_tier_release()    all is verified and nothing has run: the last look, and what has to be durable
+ *                         before the payload is released. ERR_CHANGED and its family: a late refusal
+ *   run_tier_conclude()   the report is published for good and the watchdog disarmed
+ *   run_tier_done()       every way out comes through here */
+struct run_request run_tier_widen(const struct run_request *request);
+int run_tier_prepare(struct run *run, struct err *err) must_check;
+int run_tier_release(struct run *run, struct err *err) must_check;
+void run_tier_conclude(struct run *run);
+void run_tier_done(struct run *run);
 
 /* context.c */
 void run_context_fill(const struct run *run, const struct scope *scope,

@@ -26,6 +26,7 @@ static void run_done(struct run *run)
         memory_free(run->kept_path[i]);
     }
     supervise_ending_free(run->ending);
+    run_tier_done(run);
     json_decref(run->envelope);
     preparation_done(&run->preparation);
     run_watch_done(run);
@@ -268,6 +269,11 @@ static int on_scope(void *context, const struct scope *scope, const struct watch
     return 0;
 }
 
+static int on_release(void *context, struct err *err)
+{
+    return run_tier_release(context, err);
+}
+
 /* A wish that was not met is told. */
 static void note_measures(struct run *run)
 {
@@ -311,6 +317,8 @@ static void supervise(struct run *run)
         .with_io = request->measure_io,
         .on_scope = on_scope,
         .on_scope_context = run,
+        .on_release = on_release,
+        .on_release_context = run,
         .watchdog = run->watch.watchdog,
         .crash_reports = &run->watch.in_payload,
         .cwd_fd = fd_num(&preparation->cwd),
@@ -358,6 +366,8 @@ static void begin(struct run *run)
     run->facts = (struct report_facts){
         .label = request->label,
         .scope = request->scope ? request->scope : request->workload,
+        .tier = request->tier,
+        .workload = request->workload,
         .report_file = request->report,
         .command = request->argv,
         .cwd = request->cwd ? request->cwd : ".",
@@ -431,6 +441,10 @@ static void prepare_and_run(struct run *run)
     }
     memcpy(facts->limits, preparation->limits.facts, sizeof facts->limits);
     facts->limit_count = preparation->limits.count;
+    if (checks_ok(&preparation->checks) && run_tier_prepare(run, &err) < 0) {
+        run_fail(run, &err);
+        return;
+    }
     if (!checks_ok(&preparation->checks)) {
         preparation->could = contain_with_sandbox(&run->offer, run->request->environment);
         preparation->contain.could = preparation->could;
@@ -456,14 +470,19 @@ static int conclude(struct run *run, struct run_result *result, struct err *err)
     if (published < 0) {
         return -1;
     }
+    if (ended == 0) {
+        run_tier_conclude(run);
+    }
     /* A scope that is left stands in the report; the watchdog goes on with it. */
     const struct supervise_scope *scope = run->ending ? &run->ending->scope : NULL;
     bool is_told = scope && scope->adapter != SCOPE_NONE && !scope->removed.gone;
     return ended == 0 || is_told ? 0 : err_set(err, unended.code, "%s", unended.msg);
 }
 
-int run_execute(const struct run_request *request, struct run_result *ret_result, struct err *err)
+int run_execute(const struct run_request *asked, struct run_result *ret_result, struct err *err)
 {
+    struct run_request wanted = run_tier_widen(asked);
+    const struct run_request *request = &wanted;
     if (run_request_check(request, err) < 0) {
         return -1;
     }

@@ -14,6 +14,11 @@
  *              binding, then the broker, then publication; see ARCHITECTURE.md.
  * Project      where the working folder lies in a project with a berm.yaml (project.h), what that requires
  *              is required as if it had been asked for; it takes nothing away.
+ * Tier         qualified work: an entrypoint that berm.yaml declares, on the authority AUTHORITY_DECLARED, in a sandbox
+ *              with every guarantee enforced (but the network, where its declaration needs it), with a
+ *              workload and a report. What it may do beyond that stands in berm.yaml: a field that would
+ *              widen it is refused. For a plain run `workload` is declared under workload:; for a tier it is the
+ *              name that its evidence is kept under, and need not be (TR-1, TR-2).
  * Authority    AUTHORITY_PERSON is a person at a command line: any command, and limits as far as the
  *              host's reserve allows. For AUTHORITY_DECLARED (tiers, agents) limits only go down from
  *              their ceilings and the command must be declared (IF-2, docs/adr/0006).
@@ -85,6 +90,8 @@ struct run_request {
     /* The declared work of the project that argv is; refused when it is not. NULL: none. */
     const char *workload;
     int64_t workload_timeout_ms; /* what its declaration says; the run finds it out itself */
+    enum context_tier tier;      /* CONTEXT_TIER_NONE: a plain run */
+    bool promote;                /* a success of it opens the next tier */
     bool keep_output;
     bool measure_io;           /* a wish: what was read and written, by its cgroup */
     uint32_t require;          /* guarantees that must be enforced, by bit; asks for a sandbox */

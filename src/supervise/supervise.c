@@ -191,7 +191,15 @@ static int tell_watchdog(struct broker *broker, int64_t payload_until_ns)
 /* Nothing may be asked of us any more before the payload runs. */
 void broker_release(struct broker *broker)
 {
+    const struct supervise_request *request = broker->request;
+    struct err refusal = {0};
+    bool may =
+        !request->on_release || request->on_release(request->on_release_context, &refusal) == 0;
     memory_arm();
+    if (!may) {
+        decide_broken(broker, &refusal);
+        return;
+    }
     int signal = interrupts_pending(broker->request->interrupts);
     if (signal > 0 || is_cancelled(broker->request)) {
         decide_interrupt(broker, signal);

@@ -109,6 +109,10 @@ struct supervise_request {
     int (*on_scope)(void *context, const struct scope *scope, const struct watchdog_leaf *leaf,
                     struct err *err);
     void *on_scope_context;
+    /* All is verified, and the payload is released next: the last that is asked and done before it runs. A
+     * failure is the run's, and nothing was launched. May be NULL. */
+    int (*on_release)(void *context, struct err *err);
+    void *on_release_context;
     /* Started; armed with the scope. Lost is a failure of berm's that ends the run; NULL: none. It is told of
      * the release. */
     struct watchdog *watchdog;

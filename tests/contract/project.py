@@ -159,6 +159,28 @@ workload:
     t.equal([one["value"] for one in limits if one["name"] == "timeout"], [77000], limits)
 
 
+@case("TR-1 EP-1 a tier launches a declared entrypoint only, with a workload and a report")
+def _(t):
+    project(t, "schema: 1\nentrypoint:\n  e: { argv: [bench/run, '1'] }\n", bench__run=RUN)
+    usage = [["--tier", "huge"], ["--promote"], ["--tier", "small"],
+             ["--tier", "small", "--workload", "w"], ["--tier", "small", "--report", "r.json"],
+             ["--tier", "small", "--workload", "w", "--report", "r.json", "--env", "A=1"],
+             ["--tier", "small", "--workload", "w", "--report", "r.json", "--writable", "."]]
+    for words in usage:
+        done = t.berm("run", *words, "--", "bench/run", "1")
+        t.equal((done.status, (t.dir / "r.json").exists()), (125, False), done)
+    for argv in (["bench/run", "2"], ["sh", "bench/run", "1"], ["./bench/run", "1"], ["bench/run"]):
+        refused(t, t.berm("run", "--tier", "small", "--workload", "w", "--report", "r.json", "--", *argv),
+                "none that a tier launches", "[undeclared]")
+    report = json.loads((t.dir / "r.json").read_text())
+    t.equal((report["tier"], report["outcome"], report["preflight"]["workload_id"]),
+            ("small", "preflight_refused", "w"))
+    explained = t.berm("run", "--explain", "--json", "--tier", "large", "--workload", "w", "--report",
+                       "r.json", "--", "bench/run", "1").json()
+    sources = {limit["name"]: limit["source"] for limit in explained["limits"]}
+    t.equal(sources["timeout"], "ceiling of declared work")
+
+
 @case("EP-1 config without berm.yaml, and a wrong command line")
 def _(t):
     shown = t.berm("config", "show")

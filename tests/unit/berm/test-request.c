@@ -2,7 +2,7 @@
 
 #include "request.h"
 
-enum { ARGUMENT_COUNT = 24 };
+enum { ARGUMENT_COUNT = 26 };
 #define ARGUMENTS(...) ((const char *[ARGUMENT_COUNT]){__VA_ARGS__})
 
 static int make(const char *const *arguments, struct options *options, struct run_request *request,
@@ -34,7 +34,8 @@ static void carries_every_option(void **state)
                        "--grace-ms=0", "--sample-ms=10", "--memory-high=1G", "--high-samples=9",
                        "--require=memory,pids", "--stdin=in.txt", "--cwd=/tmp", "--env=A=1",
                        "--env=B", "--env-all", "--report=r.json", "--keep-output", "--measure-io",
-                       "--label=x", "--exit-mode=bisect", "--", "true"),
+                       "--label=x", "--tier=large", "--promote", "--exit-mode=bisect", "--",
+                       "true"),
              &options, &request, NULL),
         0);
     assert_int_equal(request.memory_bytes, INT64_C(2) << 30);
@@ -56,6 +57,8 @@ static void carries_every_option(void **state)
     assert_string_equal(request.report, "r.json");
     assert_string_equal(request.label, "x");
     assert_int_equal(request.exit_mode, EXIT_MODE_BISECT);
+    assert_int_equal(request.tier, CONTEXT_TIER_LARGE);
+    assert_true(request.promote);
     assert_int_equal(request.authority, AUTHORITY_PERSON); /* IF-2 */
 }
 

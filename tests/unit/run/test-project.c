@@ -22,6 +22,7 @@ static int remove_tree(void **state)
 {
     (void)unlink("berm.yaml");
     (void)unlink("run");
+    (void)unlink("sub/run");
     assert_int_equal(rmdir("sub"), 0);
     assert_int_equal(rmdir(".git"), 0);
     assert_int_equal(chdir("/"), 0);
@@ -147,12 +148,73 @@ static void work_is_what_it_is_called(void **state)
     }
 }
 
+/* EP-1, SB-3, SB-6, TR-2: a tier launches a declared entrypoint, with what its declaration says. */
+static void a_tier_launches_what_is_declared(void **state)
+{
+    write_file("berm.yaml",
+               "schema: 1\nentrypoint:\n  e: { argv: [sub/run, '1'] }\n"
+               "  n: { argv: [sub/run, net], network: required, network_reason: it loads }\n"
+               "  s: { argv: [sub/run, out], scratch: sub, scratch_reason: it writes }\n"
+               "workload:\n  w: { argv: [sub/run, net] }\n",
+               0600);
+    write_file("sub/run", "#!/bin/sh\n", 0700);
+    with_string sub = memory_format("%s/sub", top);
+    const struct {
+        const char *workload;
+        const char *folder;
+        const char *words[3];
+        const char *wanted; /* of the check; NULL: it may run */
+        bool network;
+    } cases[] = {
+        {"any", top, {"sub/run", "1"}, NULL, false},
+        {"any", top, {"sub/run", "net"}, NULL, true},
+        {"w", top, {"sub/run", "net"}, NULL, true},
+        {"w", top, {"sub/run", "1"}, "workload 'w'", false},
+        {"any", top, {"sub/run", "2"}, "[undeclared]", false},
+        {"any", top, {"sub/run", "out"}, "it writes", false},
+        {"any", sub, {"sub/run", "1"}, "its words are meant for", false},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct run_request plain = run_request_plain();
+        plain.tier = CONTEXT_TIER_SMALL;
+        struct run_request request = run_tier_widen(&plain);
+        with_strvec argv = {0};
+        strvec_push(&argv, cases[i].words[0]);
+        strvec_push(&argv, cases[i].words[1]);
+        request.workload = cases[i].workload;
+        request.argv = strvec_argv(&argv);
+        with_preparation preparation;
+        apply(cases[i].folder, &request, &preparation);
+        const struct check *failed = checks_first_failed(&preparation.checks);
+        with_string all =
+            memory_format("%s %s", failed ? failed->what : "", failed ? failed->saw : "");
+        if ((failed != NULL) != (cases[i].wanted != NULL) ||
+            (failed && !strstr(all, cases[i].wanted))) {
+            fail_msg("case %zu: %s", i, all);
+        }
+        if (!failed) {
+            assert_non_null(preparation.entrypoint);
+            assert_int_equal(request.host_network, cases[i].network);
+            assert_int_equal(request.require, cases[i].network
+                                                  ? GUARANTEE_ALL & ~SET(GUARANTEE_NETWORK)
+                                                  : GUARANTEE_ALL);
+        }
+    }
+    unlink("berm.yaml");
+    struct run_request request = run_request_plain();
+    request.tier = CONTEXT_TIER_SMALL;
+    with_preparation preparation;
+    apply(top, &request, &preparation);
+    assert_non_null(strstr(checks_first_failed(&preparation.checks)->what, "no berm.yaml"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_project_adds_and_never_takes_away),
         cmocka_unit_test(a_broken_file_is_a_refusal),
         cmocka_unit_test(work_is_what_it_is_called),
+        cmocka_unit_test(a_tier_launches_what_is_declared),
     };
     return cmocka_run_group_tests_name("run/project", tests, make_tree, remove_tree);
 }

@@ -115,6 +115,50 @@ static void a_request_of_the_library_is_checked_the_same(void **state)
     assert_int_equal(run_request_check(&request, &err), 0);
 }
 
+/* TR-1: a tier is named with its workload and its report, and nothing may widen what its work is given. */
+static void a_tier_is_asked_for_whole(void **state)
+{
+    static const struct {
+        const char *fields;
+        const char *named; /* NULL: it is right */
+    } cases[] = {
+        {"\"tier\":\"medium\",\"workload\":\"w\",\"report\":\"r\",\"promote\":true", NULL},
+        {"\"workload\":\"w\",\"promote\":true", "promote"},
+        {"\"tier\":\"huge\",\"workload\":\"w\",\"report\":\"r\"", "tier"},
+        {"\"tier\":\"small\",\"report\":\"r\"", "workload"},
+        {"\"tier\":\"small\",\"workload\":\"w\"", "report"},
+        {"\"writable\":[\"x\"]", "writable"},
+        {"\"readable\":[\"x\"]", "readable"},
+        {"\"host_network\":true", "network"},
+        {"\"gpu\":true", "gpu"},
+        {"\"daemons\":[\"d=/bin/true,/tmp/s,/tmp/l\"]", "daemons"},
+        {"\"environment\":[\"CC\"]", "environment"},
+        {"\"environment_all\":true", "environment_all"},
+        {"\"standard_input\":\"/dev/null\"", "standard_input"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        bool whole = strstr(cases[i].fields, "workload") || strstr(cases[i].fields, "report");
+        with_buf text = buf_new(1000);
+        buf_add_format(&text, "{\"schema\":\"berm.request/v1\",\"argv\":[\"true\"],%s%s}",
+                       whole ? "" : "\"tier\":\"small\",\"workload\":\"w\",\"report\":\"r\",",
+                       cases[i].fields);
+        with_json json = parse(buf_string(&text));
+        struct run_request request;
+        struct run_request_holder *holder = NULL;
+        struct err err = {0};
+        int result = run_request_decode(json, AUTHORITY_PERSON, &request, &holder, &err);
+        assert_int_equal(result, cases[i].named ? -1 : 0);
+        if (cases[i].named && !strstr(err.msg, cases[i].named)) {
+            fail_msg("'%s' does not name '%s'", err.msg, cases[i].named);
+        }
+        if (!cases[i].named) {
+            assert_int_equal(request.tier, CONTEXT_TIER_MEDIUM);
+            assert_true(request.promote);
+            run_request_release(holder);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +166,7 @@ int main(void)
         cmocka_unit_test(what_is_left_out_is_the_default),
         cmocka_unit_test(every_fault_is_refused_by_name),
         cmocka_unit_test(a_request_of_the_library_is_checked_the_same),
+        cmocka_unit_test(a_tier_is_asked_for_whole),
     };
     return cmocka_run_group_tests_name("run/request", tests, NULL, NULL);
 }

@@ -117,6 +117,30 @@ static void a_changed_program_is_not_executed(void **state)
     trial_done(&trial);
 }
 
+static int refuse_release(void *context, struct err *err)
+{
+    ++*(int *)context;
+    return err_set(err, ERR_CHANGED, "'source' is another one");
+}
+
+/* FZ-1: who is asked last can still refuse; then nothing has run. */
+static void what_is_refused_before_the_release_does_not_run(void **state)
+{
+    int asked = 0;
+    struct trial trial = trial_of("/bin/echo", "run");
+    trial.request.on_release = refuse_release;
+    trial.request.on_release_context = &asked;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(asked, 1);
+    assert_int_equal(ending->how, ENDED_FAILED);
+    assert_int_equal(ending->failure.code, ERR_CHANGED);
+    assert_false(ending->launched);
+    assert_int_equal(ending->released_ns, 0);
+    assert_non_null(ending->tree_empty);
+    assert_string_equal(trial_said(&trial, STREAM_STDOUT), "");
+    trial_done(&trial);
+}
+
 static void what_cannot_be_executed_is_told(void **state)
 {
     struct trial trial = trial_of("/etc/passwd");
@@ -369,6 +393,7 @@ int main(void)
         cmocka_unit_test(who_is_about_to_end_is_none),
         cmocka_unit_test(who_ignores_sigterm_is_killed),
         cmocka_unit_test(a_changed_program_is_not_executed),
+        cmocka_unit_test(what_is_refused_before_the_release_does_not_run),
         cmocka_unit_test(what_cannot_be_executed_is_told),
         cmocka_unit_test(output_is_kept_and_passed_up_to_its_limit),
         cmocka_unit_test(a_closed_way_onward_is_no_broken_pipe),
