@@ -62,18 +62,32 @@ static void compare_arguments(const struct sandbox *sandbox)
     BUG_IF(at != buf_length(&words));
 }
 
+static const char *compare_item(const char *at, const struct buf *text, uint32_t kind,
+                                const char *path)
+{
+    struct launch_item item;
+    memcpy(&item, at, sizeof item);
+    BUG_IF(item.kind != kind || item.path >= buf_length(text));
+    BUG_IF(strcmp(buf_string(text) + item.path, path) != 0);
+    return at + sizeof item;
+}
+
+/* The rules, then the places that are hidden as a whole, and nothing else. */
 static void compare_items(const struct sandbox *sandbox)
 {
     with_buf items = buf_new(1 << 20);
     with_buf text = buf_new(1 << 20);
     sandbox_render_items(sandbox, &items, &text);
-    BUG_IF(buf_length(&items) != sandbox->rule_count * sizeof(struct launch_item));
+    const char *at = buf_string(&items);
     for (size_t i = 0; i < sandbox->rule_count; i++) {
-        struct launch_item item;
-        memcpy(&item, buf_string(&items) + i * sizeof item, sizeof item);
-        BUG_IF(item.kind != (uint32_t)sandbox->rules[i].kind || item.path >= buf_length(&text));
-        BUG_IF(strcmp(buf_string(&text) + item.path, sandbox->rules[i].path) != 0);
+        at = compare_item(at, &text, (uint32_t)sandbox->rules[i].kind, sandbox->rules[i].path);
     }
+    for (size_t i = 0; i < sandbox->mount_count; i++) {
+        if (sandbox_is_bare(sandbox, i)) {
+            at = compare_item(at, &text, LAUNCH_MASK, sandbox->mounts[i].path);
+        }
+    }
+    BUG_IF(at != buf_string(&items) + buf_length(&items));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
