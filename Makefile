@@ -33,8 +33,8 @@ asan: ## the tests under AddressSanitizer and UBSan
 
 .PHONY: fuzz
 fuzz: ## the fuzz targets, FUZZ_SECONDS=60 each
-	@tools/build build-fuzz
-	@tests/fuzz/run build-fuzz $(FUZZ_SECONDS)
+	@tools/build build-asan
+	@tests/fuzz/run build-asan $(FUZZ_SECONDS)
 
 .PHONY: bench
 bench: ## compare what berm costs with what it must not cost
@@ -62,7 +62,7 @@ install: ## PREFIX=/usr/local DESTDIR=; needs no root of its own
 
 .PHONY: clean
 clean: ## remove the build folders
-	rm -rf build build-asan build-faults build-fuzz
+	rm -rf build build-asan build-faults
 
 .PHONY: help
 help: ## this list

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # run as: user root
+# long: root
 """CX-1 to CX-4 on cgroup v2: a program asks whether a run holds it, in a leaf that is made by hand, with
 Linux 6.1, which gives no pidfd of a peer. Each forgery is tried that the library's header names."""
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # run as: user root
+# long: root
 """The kill sweep: real managed runs, of which berm, its watchdog, both, or a whole session is killed with SIGKILL
 at each boundary (src/os/boundary.h) and at random instants. After each nothing is left, nobody else was
 signalled, and the report says what docs/crash-points.md has.

@@ -231,15 +231,15 @@ if ROOT:
     def _(t):
         swap = t.dir / "swap"
         with swap.open("wb") as file:
-            for _ in range(256):
+            for _ in range(96):
                 file.write(bytes(1 << 20))
         swap.chmod(0o600)
         t.equal(t.run("mkswap", swap).status, 0)
         t.equal(t.run("swapon", swap).status, 0)
         try:
-            loose = t.run(*own_scope("MemoryMax=48M"), PYTHON, "-c", HOG.format(150))
+            loose = t.run(*own_scope("MemoryMax=32M"), PYTHON, "-c", HOG.format(64))
             t.equal(loose.status, 0, f"undefended, it swaps: {loose}")
-            done, record = run(t, "--memory", "48M", "--", PYTHON, "-c", HOG.format(150))
+            done, record = run(t, "--memory", "32M", "--", PYTHON, "-c", HOG.format(64))
             limited_by_memory(t, done, record)
         finally:
             t.equal(t.run("swapoff", swap).status, 0)

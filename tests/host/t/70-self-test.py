@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # run as: user root
+# long: root
 """The self-test on a host that enforces everything: it passes, the attestation holds as long as nothing
 changes, and nothing that goes wrong leaves an old one valid. BERM_TEST_LONG: all of it as root too.
 """

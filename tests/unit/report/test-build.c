@@ -41,8 +41,20 @@ struct point { /* of the product */
 };
 
 enum { SEEN_SIZE = 1 << 16 };
+/* Each record of a sanitized build costs five times as much; every one is built in the others. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { BUILT_OF = 8 };
+#define IS_BUILT_OF
+#endif
+#endif
+#ifndef IS_BUILT_OF
+enum { BUILT_OF = 1 };
+#endif
+
 struct product {
     long decided;
+    long different;
     long built;
     long outcomes[OUTCOME_INTERNAL_ERROR + 1];
     struct checks ok;
@@ -165,7 +177,7 @@ static void visit(struct product *product, const struct point *point)
     claims_are_covered(&facts, &verdict);
     product->decided++;
     product->outcomes[verdict.outcome]++;
-    if (is_new(product, hash_of(point, &verdict))) {
+    if (is_new(product, hash_of(point, &verdict)) && product->different++ % BUILT_OF == 0) {
         build(product, &facts);
     }
 }
@@ -215,8 +227,8 @@ static void every_combination_of_facts_has_a_valid_report(void **state)
         }
         visit(&product, &point);
     } while (advance(digits, bases, countof(bases)));
-    printf("# %ld combinations of facts decided, %ld different records built, all valid\n",
-           product.decided, product.built);
+    printf("# %ld combinations of facts decided, %ld of %ld different records built, all valid\n",
+           product.decided, product.built, product.different);
     for (int i = 0; i <= OUTCOME_INTERNAL_ERROR; i++) {
         printf("#   %ld %s\n", product.outcomes[i], outcome_name((enum outcome)i));
         assert_true(product.outcomes[i] > 0);
