@@ -38,6 +38,52 @@ void mount_table_done(struct mount_table *table)
     *table = (struct mount_table){0};
 }
 
+/* --- what can be reached ------------------------------------------------------------------------ */
+
+/* What stands on "/" is entered by "/.." only, and covers nothing for whoever has the root beneath it. */
+static bool stands_on(const struct mountinfo *entry, const struct mountinfo *other)
+{
+    return entry->parent == other->id && entry != other && strcmp(entry->path, other->path) == 0 &&
+           strcmp(entry->path, "/") != 0;
+}
+
+/* On the way to it, in the mount that both stand on. */
+static bool stands_before(const struct mountinfo *entry, const struct mountinfo *other)
+{
+    return entry->parent == other->parent && strcmp(entry->path, other->path) != 0 &&
+           path_is_beneath(other->path, entry->path) && strcmp(entry->path, "/") != 0;
+}
+
+static const struct mountinfo *parent_of(const struct mount_table *table,
+                                         const struct mountinfo *entry)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->mounts[i].id == entry->parent && &table->mounts[i] != entry) {
+            return &table->mounts[i];
+        }
+    }
+    return NULL;
+}
+
+bool mount_is_covered(const struct mount_table *table, const struct mountinfo *entry)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (stands_on(&table->mounts[i], entry)) {
+            return true;
+        }
+    }
+    /* No chain of parents is longer than the table, unless it leads back to itself. */
+    for (size_t steps = 0; entry && steps < table->count; steps++) {
+        for (size_t i = 0; i < table->count; i++) {
+            if (stands_before(&table->mounts[i], entry)) {
+                return true;
+            }
+        }
+        entry = parent_of(table, entry);
+    }
+    return false;
+}
+
 /* --- what can be written ------------------------------------------------------------------------ */
 
 static bool may_be_written(const struct sandbox *sandbox, const struct mountinfo *entry,
@@ -64,18 +110,6 @@ static bool may_be_written(const struct sandbox *sandbox, const struct mountinfo
     return false;
 }
 
-/* A mount that a later one stands over cannot be reached. */
-static bool is_covered(const struct mount_table *table, size_t index)
-{
-    for (size_t i = index + 1; i < table->count; i++) {
-        const char *later = table->mounts[i].path;
-        if (strcmp(later, "/") != 0 && path_is_beneath(table->mounts[index].path, later)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int sandbox_check_mounts(const struct sandbox *sandbox, const char *text, dev_t private_device,
                          struct err *err)
 {
@@ -87,7 +121,7 @@ int sandbox_check_mounts(const struct sandbox *sandbox, const char *text, dev_t 
     for (size_t i = 0; i < table.count; i++) {
         const struct mountinfo *entry = &table.mounts[i];
         if (!entry->read_only && !may_be_written(sandbox, entry, private_device) &&
-            !is_covered(&table, i)) {
+            !mount_is_covered(&table, entry)) {
             return sandbox_not_as_planned(err, "a mount can be written", entry->path);
         }
         root_seen = root_seen || strcmp(entry->path, "/") == 0;
@@ -114,7 +148,7 @@ void mounts_other_paths(const struct mount_table *table, const char *path, struc
     const struct mountinfo *own = NULL;
     for (size_t i = 0; i < table->count; i++) {
         const struct mountinfo *entry = &table->mounts[i];
-        if (path_is_beneath(path, entry->path) &&
+        if (path_is_beneath(path, entry->path) && !mount_is_covered(table, entry) &&
             (!own || strlen(entry->path) >= strlen(own->path))) {
             own = entry;
         }

@@ -82,7 +82,8 @@ struct writable_root {
     bool had_berm;
 };
 
-/* sandbox-mounts.c: mountinfo as a whole, in the order of its lines: a later mount may cover an earlier. */
+/* sandbox-mounts.c: mountinfo as a whole. The order of its lines says nothing: since Linux 6.8 it is that in
+ * which the mounts were made, and not that in which they were put into their places. */
 struct mount_table {
     char *text; /* what the mounts' strings lie in */
     struct mountinfo *mounts;
@@ -91,6 +92,8 @@ struct mount_table {
 /* -EINVAL: a line is no mount. */
 int mount_table_parse(const char *text, struct mount_table *ret_table) must_check;
 void mount_table_done(struct mount_table *table);
+/* No path leads to it, for whoever has the root of the table: other mounts stand over it. */
+bool mount_is_covered(const struct mount_table *table, const struct mountinfo *entry);
 enum { MOUNTS_MAX = 4 << 20 }; /* bytes of the text that are read */
 #define with_mount_table cleanup(mount_table_done) struct mount_table
 

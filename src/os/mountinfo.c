@@ -57,11 +57,13 @@ int mountinfo_parse(char *line, struct mountinfo *ret_mount)
     const char *mode = strsep(&fields[OPTIONS], ",");
     bool read_only = strcmp(mode, "ro") == 0;
     uint64_t id = 0;
+    uint64_t parent = 0;
     uint64_t first = 0;
     uint64_t second = 0;
     char *colon = take_number(fields[DEVICE], ':', &first);
     if (!type || type[0] == '\0' || !rest || (!read_only && strcmp(mode, "rw") != 0) ||
-        fields[PATH_FIELD][0] != '/' || !take_number(fields[ID], '\0', &id) || !colon ||
+        fields[PATH_FIELD][0] != '/' || !take_number(fields[ID], '\0', &id) ||
+        !take_number(fields[PARENT], '\0', &parent) || !colon ||
         !take_number(colon, '\0', &second)) {
         return -EINVAL;
     }
@@ -69,6 +71,7 @@ int mountinfo_parse(char *line, struct mountinfo *ret_mount)
     unescape(fields[PATH_FIELD]);
     *ret_mount = (struct mountinfo){
         .id = id,
+        .parent = parent,
         .device = makedev((unsigned)first, (unsigned)second),
         .root = fields[ROOT],
         .path = fields[PATH_FIELD],

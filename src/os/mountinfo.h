@@ -20,6 +20,7 @@
 
 struct mountinfo {
     uint64_t id;
+    uint64_t parent; /* that it stands on; of the root, none that is listed */
     dev_t device;
     const char *root; /* what of the file system is shown; no path in some of the kernel's own */
     const char *path; /* where; begins with a slash */

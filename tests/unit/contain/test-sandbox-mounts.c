@@ -37,8 +37,11 @@ static void what_the_plan_opens_may_be_written(void **state)
         ROOT "2 1 254:0 /x /home/u/a\\040b/below rw - ext4 /dev/vda rw\n",
         ROOT "2 1 0:22 / /home/u/a\\040b/proc rw - proc x rw\n"
              "3 2 0:50 /empty /home/u/a\\040b/proc ro - tmpfs x rw\n",
-        /* Covered by a later one: out of reach. */
+        /* Something stands over it, wherever that is listed: out of reach. */
         ROOT "2 1 0:60 / /run/user/1 rw - fuse x rw\n3 1 0:61 / /run ro - tmpfs x rw\n",
+        ROOT "3 1 0:61 / /run ro - tmpfs x rw\n2 1 0:60 / /run/user/1 rw - fuse x rw\n",
+        ROOT "3 2 0:61 / /run ro - tmpfs x rw\n4 2 0:60 / /run/user/1 rw - fuse x rw\n"
+             "2 1 0:62 / /run rw - tmpfs x rw\n",
     };
     struct err err;
     for (size_t i = 0; i < countof(good); i++) {
@@ -58,9 +61,16 @@ static void anything_else_is_a_refusal_that_names_it(void **state)
         {ROOT "2 1 0:61 / /dev/shm rw - tmpfs tmpfs rw\n", "written (/dev/shm)"},
         {ROOT "2 1 0:61 / /home/u/a rw - ext4 x rw\n", "written (/home/u/a)"},
         {ROOT "2 1 0:61 / /home/u/a\\040bc rw - ext4 x rw\n", "written (/home/u/a bc)"},
-        /* An earlier one at a folder above does not cover it. */
+        /* What it stands on does not cover it, wherever that is listed, nor what covers nothing. */
         {ROOT "2 1 0:61 / /run ro - tmpfs x rw\n3 2 0:60 / /run/user/1 rw - fuse x rw\n",
          "written (/run/user/1)"},
+        {ROOT "3 2 0:60 / /run/user/1 rw - fuse x rw\n2 1 0:61 / /run ro - tmpfs x rw\n",
+         "written (/run/user/1)"},
+        {ROOT "2 1 0:61 / /x rw - ext4 x rw\n3 1 0:61 / /x ro - ext4 x rw\n", "written (/x)"},
+        {ROOT "2 1 0:61 / /x rw - ext4 x rw\n3 1 0:61 / / ro - ext4 x rw\n", "written (/x)"},
+        /* Nor do parents end that lead in a circle. */
+        {ROOT "2 3 0:61 / /x rw - ext4 x rw\n3 2 0:61 / /y ro - ext4 x rw\n", "written (/x)"},
+        {ROOT "2 2 0:61 / /x rw - ext4 x rw\n", "written (/x)"},
         /* Processes of somebody else, in an opened folder too. */
         {ROOT "2 1 0:22 / /srv/proc rw - proc x rw\n", "written (/srv/proc)"},
         {ROOT "2 1 0:22 / /home/u/a\\040b/proc rw - proc x rw\n", "written (/home/u/a b/proc)"},
@@ -106,6 +116,21 @@ static void check_others(const char *path, const char *const *wanted)
     assert_int_equal(found.count, count);
 }
 
+/* I10: of two mounts at one place the one in reach shows it, wherever they are listed. */
+static void a_covered_mount_is_not_the_one_that_shows_a_place(void **state)
+{
+    static const char text[] = "1 0 254:0 / / rw - ext4 /dev/vda rw\n"
+                               "3 2 0:40 / /srv rw - tmpfs x rw\n"
+                               "2 1 0:30 / /srv rw - btrfs x rw\n"
+                               "4 1 0:40 /d /other rw - tmpfs x rw\n";
+    with_strvec found = {0};
+    with_mount_table table = {0};
+    assert_int_equal(mount_table_parse(text, &table), 0);
+    mounts_other_paths(&table, "/srv/d/x", &found);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.strings[0], "/other/x");
+}
+
 /* I10: the same place by a bind mount, by the whole of its file system, by one that is mounted twice. */
 static void other_mounts_show_a_place_too(void **state)
 {
@@ -127,6 +152,7 @@ int main(void)
         cmocka_unit_test(what_the_plan_opens_may_be_written),
         cmocka_unit_test(anything_else_is_a_refusal_that_names_it),
         cmocka_unit_test(other_mounts_show_a_place_too),
+        cmocka_unit_test(a_covered_mount_is_not_the_one_that_shows_a_place),
     };
     return cmocka_run_group_tests_name("contain/sandbox-mounts", tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@ static void a_line_is_a_mount(void **state)
                            &mount),
                      0);
     assert_int_equal(mount.id, 36);
+    assert_int_equal(mount.parent, 35);
     assert_true(mount.device == makedev(98, 7));
     assert_string_equal(mount.root, "/r\\");
     assert_string_equal(mount.path, "/a b\tc");
