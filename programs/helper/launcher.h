@@ -82,8 +82,8 @@ int mounts_do_items(struct launcher *launcher) must_check;
 int mounts_close_kernel(struct launcher *launcher) must_check;
 int mounts_limit_files(struct launcher *launcher) must_check;
 int mounts_hide_private(struct launcher *launcher) must_check;
-/* What lies there is out of reach; a path that is not there is passed over. Before the private one is hidden. */
-int mounts_cover(struct launcher *launcher, const char *path) must_check;
+/* What place_fd holds is out of reach, and the path leads to what covers it. Before the private one is hidden. */
+int mounts_cover(const struct launcher *launcher, int place_fd, const char *path) must_check;
 /* An empty file, in the private file system only. */
 int mounts_make_file(int dir_fd, const char *name, mode_t mode) must_check;
 /* The copy of a mount at the place of on_fd, which `path` names. Answers a descriptor in it: the path must

@@ -163,7 +163,8 @@ static int cover_other(struct launcher *launcher, const struct mountinfo *line,
         return 0;
     }
     with_fd found = reach(line);
-    int result = fd_is_open(&found) ? mounts_cover(launcher, line->path) : fd_error(&found);
+    int result =
+        fd_is_open(&found) ? mounts_cover(launcher, fd_num(&found), line->path) : fd_error(&found);
     return result == -ENOENT ? 0 : result;
 }
 

@@ -308,6 +308,17 @@ static int cover(const struct fd *empty, int on_fd, const char *path)
     return result < 0 ? result : mounts_must_be_read_only(fd_num(&covered));
 }
 
+int mounts_cover(const struct launcher *launcher, int place_fd, const char *path)
+{
+    struct stat facts;
+    int result = os_fstat(place_fd, &facts);
+    if (result < 0) {
+        return result;
+    }
+    bool is_folder = S_ISDIR(facts.st_mode);
+    return cover(is_folder ? &launcher->empty_folder : &launcher->empty_file, place_fd, path);
+}
+
 /* Only where the plan says that it is a link may it be one: any other was put there meanwhile. A folder is
  * hidden as a whole, and was there: what was moved away would be seen under its new name. */
 static int mask(const struct launcher *launcher, mode_t type, const char *path)
@@ -322,16 +333,7 @@ static int mask(const struct launcher *launcher, mode_t type, const char *path)
         bool out_of_reach = missing || result == -EACCES;
         return out_of_reach ? 0 : result;
     }
-    struct stat facts;
-    int result = os_fstat(fd_num(&place), &facts);
-    const struct fd *empty =
-        S_ISDIR(facts.st_mode) ? &launcher->empty_folder : &launcher->empty_file;
-    return result < 0 ? result : cover(empty, fd_num(&place), path);
-}
-
-int mounts_cover(struct launcher *launcher, const char *path)
-{
-    return mask(launcher, 0, path);
+    return mounts_cover(launcher, fd_num(&place), path);
 }
 
 /* --- the first mount of the private file system ------------------------------------------------- */
