@@ -110,18 +110,14 @@ static bool may_be_written(const struct sandbox *sandbox, const struct mountinfo
     return false;
 }
 
-int sandbox_check_mounts(const struct sandbox *sandbox, const char *text, dev_t private_device,
-                         struct err *err)
+int sandbox_check_written(const struct sandbox *sandbox, const struct mount_table *table,
+                          dev_t private_device, struct err *err)
 {
     bool root_seen = false;
-    with_mount_table table = {0};
-    if (mount_table_parse(text, &table) < 0) {
-        return sandbox_not_as_planned(err, "a mount cannot be read", "mountinfo");
-    }
-    for (size_t i = 0; i < table.count; i++) {
-        const struct mountinfo *entry = &table.mounts[i];
+    for (size_t i = 0; i < table->count; i++) {
+        const struct mountinfo *entry = &table->mounts[i];
         if (!entry->read_only && !may_be_written(sandbox, entry, private_device) &&
-            !mount_is_covered(&table, entry)) {
+            !mount_is_covered(table, entry)) {
             return sandbox_not_as_planned(err, "a mount can be written", entry->path);
         }
         root_seen = root_seen || strcmp(entry->path, "/") == 0;

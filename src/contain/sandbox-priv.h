@@ -10,6 +10,7 @@
  *   sandbox-launch.c     rules → the launcher's plan
  *   sandbox-verify.c     what the kernel says of it → levels
  *   sandbox-mounts.c     its part about the mounts
+ *   sandbox-hidden.c     and about what they hide
  *   sandbox-json.c       what a person reads
  */
 #pragma once
@@ -191,9 +192,12 @@ void sandbox_render_arguments(const struct sandbox *sandbox, struct buf *out);
 void sandbox_render_items(const struct sandbox *sandbox, struct buf *items, struct buf *text);
 int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct err *err) must_check;
 
-/* Text of the sandbox's mountinfo. */
-int sandbox_check_mounts(const struct sandbox *sandbox, const char *text, dev_t private_device,
-                         struct err *err) must_check;
+/* Of the sandbox's mountinfo: nothing can be written but what the plan opens. */
+int sandbox_check_written(const struct sandbox *sandbox, const struct mount_table *table,
+                          dev_t private_device, struct err *err) must_check;
+/* And what it hides leads to a cover, and to nothing of the host's. */
+int sandbox_check_hidden(const struct sandbox *sandbox, const struct mount_table *table,
+                         dev_t private_device, struct err *err) must_check;
 /* Where else a mount of the same file system would show a physical path of the host; another mount may
  * cover it there. */
 void mounts_other_paths(const struct mount_table *table, const char *path,

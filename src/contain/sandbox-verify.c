@@ -157,9 +157,16 @@ static int check_mounts(const struct sandbox *sandbox, int proc_fd, dev_t privat
                         struct err *err)
 {
     with_buf text = buf_new(MOUNTS_MAX);
-    return read_text(proc_fd, "mountinfo", &text, err) < 0
+    with_mount_table table = {0};
+    if (read_text(proc_fd, "mountinfo", &text, err) < 0) {
+        return -1;
+    }
+    if (mount_table_parse(buf_string(&text), &table) < 0) {
+        return sandbox_not_as_planned(err, "a mount cannot be read", "mountinfo");
+    }
+    return sandbox_check_written(sandbox, &table, private_device, err) < 0
                ? -1
-               : sandbox_check_mounts(sandbox, buf_string(&text), private_device, err);
+               : sandbox_check_hidden(sandbox, &table, private_device, err);
 }
 
 /* --- quota -------------------------------------------------------------------------------------- */

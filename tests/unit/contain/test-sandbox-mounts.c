@@ -21,8 +21,11 @@ static struct sandbox plan_with_a_root(void)
 static int check(const char *text, struct err *err)
 {
     const struct sandbox sandbox = plan_with_a_root();
+    with_mount_table table = {0};
     *err = (struct err){0};
-    return sandbox_check_mounts(&sandbox, text, makedev(0, 50), err);
+    return mount_table_parse(text, &table) < 0
+               ? err_set(err, ERR_UNAVAILABLE, "cannot be read")
+               : sandbox_check_written(&sandbox, &table, makedev(0, 50), err);
 }
 
 /* SB-7, CT-2: nothing can be written but what the plan opens. */
