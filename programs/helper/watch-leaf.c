@@ -45,6 +45,7 @@ void leaf_take(struct watchdog *watchdog, const struct watch_leaf *leaf, struct 
     if (leaf->flags & WATCH_LEAF_HAS_GATE) {
         watchdog->gate = fd_take(&fds[WATCH_FD_GATE]);
     }
+    watchdog->kept = fd_take(&fds[WATCH_FD_KEPT]);
 }
 
 /* Who is left is seen. The gate may not have reached the leaf yet. */

@@ -49,6 +49,7 @@ struct watchdog {
     struct fd scope_parent;
     struct fd anchor;
     struct fd gate;
+    struct fd kept; /* until it exits, for somebody who counts on that */
 
     const char *what; /* of a failure */
 };

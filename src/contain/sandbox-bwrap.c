@@ -60,9 +60,9 @@ void sandbox_render_arguments(const struct sandbox *sandbox, struct buf *out)
             continue;
         }
         add(out, mount_options[entry->kind].option);
-        add(out, entry->path);
         if (mount_options[entry->kind].twice) {
-            add(out, entry->path);
+            add(out, entry->from ? entry->from : entry->path);
         }
+        add(out, entry->path);
     }
 }

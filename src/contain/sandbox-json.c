@@ -32,6 +32,9 @@ static json_t *mounts_to_json(const struct sandbox *sandbox, bool explain)
         json_t *one = json_object();
         set(one, "path", entry->path);
         set(one, "is", kinds[entry->kind]);
+        if (entry->from) {
+            set(one, "from", entry->from);
+        }
         because(one, entry->origin, explain);
         json_array_append_new(list, one);
     }

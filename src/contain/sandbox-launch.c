@@ -48,12 +48,14 @@ void sandbox_render_items(const struct sandbox *sandbox, struct buf *items, stru
 }
 
 /* The file that is executed is the last of the chain: the interpreter of a script. */
-static struct launch_file file_of(const struct binding *binding, struct buf *text)
+static struct launch_file file_of(const struct sandbox *sandbox, struct buf *text)
 {
+    const struct binding *binding = sandbox->binding;
     size_t last = binding_file_count(binding) - 1;
     const struct file_identity *identity = binding_file_identity(binding, last);
+    with_string path = sandbox_inside(sandbox, binding_file_path(binding, last));
     return (struct launch_file){
-        .path = put(text, binding_file_path(binding, last)),
+        .path = put(text, path),
         .mode = identity->mode,
         .device = identity->device,
         .inode = identity->inode,
@@ -78,7 +80,7 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
         .private_path = put(&text, SANDBOX_PRIVATE),
         .home_path = sandbox->home_inside ? put(&text, sandbox->home_inside) : 0,
         .context_path = put(&text, SANDBOX_CONTEXT),
-        .file = file_of(sandbox->binding, &text),
+        .file = file_of(sandbox, &text),
         .cwd = put(&text, sandbox->cwd),
         .cwd_device = sandbox->cwd_stat.st_dev,
         .cwd_inode = sandbox->cwd_stat.st_ino,

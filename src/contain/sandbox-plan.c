@@ -21,7 +21,7 @@ void sandbox_add_mount(struct sandbox *sandbox, enum mount_kind kind, const char
     sandbox->mounts =
         memory_resize(sandbox->mounts, (sandbox->mount_count + 1) * sizeof *sandbox->mounts);
     sandbox->mounts[sandbox->mount_count++] =
-        (struct sandbox_mount){kind, memory_copy_string(path), origin};
+        (struct sandbox_mount){.kind = kind, .path = memory_copy_string(path), .origin = origin};
 }
 
 void sandbox_add_rule(struct sandbox *sandbox, enum launch_kind kind, const char *path,
@@ -188,6 +188,7 @@ static void plan_shown(struct sandbox *sandbox)
         if (!is_open_already(sandbox, i)) {
             sandbox_add_mount(sandbox, place->writable ? MOUNT_WRITABLE : MOUNT_READ_ONLY,
                               place->path, place->origin);
+            sandbox->mounts[sandbox->mount_count - 1].from = memory_copy_or_null(place->from);
             if (path_is_temporary(place->path)) {
                 sandbox_add_rule(sandbox, LAUNCH_KEEP, place->path, NULL, place->origin);
             }
@@ -246,9 +247,40 @@ static char *find_project(const struct sandbox *sandbox, const char *cwd)
     return memory_copy_string(cwd);
 }
 
+/* The copy, which is read-only and whose identity is compared like that of any other place. */
+static void plan_source(const struct sandbox_request *request, struct sandbox *sandbox,
+                        struct checks *checks)
+{
+    const struct sandbox_source *source = request->source;
+    struct err err = {0};
+    struct host_path place = {.path = memory_copy_string(source->place)};
+    int result = os_fstat(source->fd, &place.stat);
+    if (result < 0) {
+        (void)err_sys(&err, result, "the frozen copy of '%s'", source->place);
+        sandbox_refuse(checks, CHECK_SANDBOX, memory_copy_string(err.msg), "", "");
+    } else {
+        sandbox->copy = memory_copy_string(source->copy);
+        sandbox->place = memory_copy_string(source->place);
+        sandbox_show(sandbox, &place, false, "the frozen copy of the repository");
+        sandbox->shown[sandbox->shown_count - 1].from = memory_copy_string(source->copy);
+    }
+    host_path_done(&place);
+}
+
+char *sandbox_inside(const struct sandbox *sandbox, const char *path)
+{
+    return sandbox->copy && path_is_beneath(path, sandbox->copy)
+               ? memory_format("%s%s", sandbox->place, path + strlen(sandbox->copy))
+               : memory_copy_string(path);
+}
+
 static void plan_project(const struct sandbox_request *request, struct sandbox *sandbox,
                          struct checks *checks)
 {
+    if (request->source) {
+        plan_source(request, sandbox, checks);
+        return;
+    }
     with_host_path place = {0};
     with_string project = find_project(sandbox, request->cwd_path);
     if (!is_whole_place(sandbox, project) && host_path_open(AT_FDCWD, project, &place) == 0) {
@@ -313,7 +345,7 @@ static void plan_executable(const struct sandbox_request *request, struct sandbo
     }
     for (size_t i = 0; i < binding_file_count(request->binding); i++) {
         with_host_path place = {0};
-        const char *path = binding_file_path(request->binding, i);
+        with_string path = sandbox_inside(sandbox, binding_file_path(request->binding, i));
         if (sandbox_hides(sandbox, path) && host_path_open(AT_FDCWD, path, &place) == 0) {
             sandbox_show(sandbox, &place, false, "what is executed");
         }
@@ -551,6 +583,7 @@ void sandbox_free(struct sandbox *sandbox)
     }
     for (size_t i = 0; i < sandbox->mount_count; i++) {
         memory_free(sandbox->mounts[i].path);
+        memory_free(sandbox->mounts[i].from);
     }
     for (size_t i = 0; i < sandbox->rule_count; i++) {
         memory_free(sandbox->rules[i].path);
@@ -564,6 +597,7 @@ void sandbox_free(struct sandbox *sandbox)
     }
     for (size_t i = 0; i < sandbox->shown_count; i++) {
         memory_free(sandbox->shown[i].path);
+        memory_free(sandbox->shown[i].from);
     }
     memory_free(sandbox->shown);
     memory_free(sandbox->mounts);
@@ -572,6 +606,8 @@ void sandbox_free(struct sandbox *sandbox)
     memory_free(sandbox->home_inside);
     mount_table_done(&sandbox->host_mounts);
     memory_free(sandbox->cwd);
+    memory_free(sandbox->copy);
+    memory_free(sandbox->place);
     strvec_done(&sandbox->gpu);
     strvec_done(&sandbox->environment);
     strvec_done(&sandbox->tool_argv);

@@ -54,6 +54,7 @@ enum mount_kind {
 struct sandbox_mount {
     enum mount_kind kind;
     char *path;
+    char *from;         /* another path of the host that is seen there; NULL: the same */
     const char *origin; /* static: why it is there */
 };
 
@@ -70,6 +71,7 @@ enum { ROOTS_MAX = 32, HIDDEN_MAX = 8 };
 /* Visible where it would be hidden, or writable. */
 struct shown_place {
     char *path;
+    char *from; /* NULL: the same path */
     struct stat stat;
     bool writable;
     bool asked_for; /* by an option, which is its origin */
@@ -135,6 +137,8 @@ struct sandbox {
     gid_t gid;
     char *cwd;
     struct stat cwd_stat;
+    char *copy; /* of the repository, and where it is seen; NULL: none */
+    char *place;
     const struct binding *binding; /* the payload's; borrowed */
     struct binding *tool;          /* bubblewrap */
     struct sock_filter filter[FILTER_PROGRAM_MAX];
@@ -161,6 +165,8 @@ void sandbox_add_rule(struct sandbox *sandbox, enum launch_kind kind, const char
 bool sandbox_hides(const struct sandbox *sandbox, const char *path);
 void sandbox_show(struct sandbox *sandbox, const struct host_path *place, bool writable,
                   const char *origin);
+/* Where a path of the host is seen: what lies in the copy has the repository's. To be freed. */
+char *sandbox_inside(const struct sandbox *sandbox, const char *path) must_check;
 /* `what` is taken over, the others are copied. */
 void sandbox_refuse(struct checks *checks, const char *code, char *what, const char *saw,
                     const char *remedy);

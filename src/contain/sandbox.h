@@ -18,6 +18,8 @@
  *              holds .git or .berm; else cwd), read-only; --readable and --writable folders; one
  *              private file system of memory with a quota in bytes and inodes, at /tmp, /var/tmp and
  *              /dev/shm; the network only when asked for.
+ *              With a `source` a frozen copy stands in the place of the repository, by the same path, and
+ *              nothing of the repository itself is seen: what the payload runs is the copy's.
  * What is closed  /home, /root and the caller's home; /run; devices but the plain ones; cgroupfs;
  *              berm's own state; .git and .berm in every writable root, and where git is led from
  *              there (a link, a gitdir: file, commondir); sockets of daemons that can
@@ -50,9 +52,17 @@
 #include "proc.h"
 #include "strvec.h"
 
+/* A frozen copy of a repository (snapshot.h). */
+struct sandbox_source {
+    int fd;            /* of its top folder; borrowed */
+    const char *copy;  /* where it lies: a physical path */
+    const char *place; /* where it is seen: that of the repository */
+};
+
 struct sandbox_request {
-    int cwd_fd; /* borrowed */
-    const char *cwd_path;
+    int cwd_fd;                          /* borrowed; with a source it lies in the copy */
+    const char *cwd_path;                /* as it is called inside */
+    const struct sandbox_source *source; /* NULL: the project is shown as it is */
     char *const *writable; /* NULL-terminated; relative names start at cwd; NULL: none */
     char *const *readable;
     bool host_network;

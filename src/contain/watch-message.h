@@ -80,6 +80,7 @@ enum {
     WATCH_FD_SCOPE_PARENT, /* only of a scope that nobody else removes */
     WATCH_FD_ANCHOR,       /* a socket whose end lets the anchor leave */
     WATCH_FD_GATE,         /* pidfd of the payload's first process */
+    WATCH_FD_KEPT, /* held as long as the watchdog lives, and nothing else is done with it */
 };
 
 /* Where its processes were: a home can be shared by machines, and by containers of one machine. */

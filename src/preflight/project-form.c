@@ -46,6 +46,14 @@ static const struct form_field entrypoint_fields[] = {
                .doc = "the one folder of the repository that it may write, at the small tier"),
     FORM_FIELD(struct project_entrypoint, scratch_reason, FORM_TEXT, .minimum = 1, .maximum = 400,
                .doc = "why it needs that folder"),
+    FORM_FIELD(
+        struct project_entrypoint, environment, FORM_TEXTS, .maximum = 64,
+        .doc = "its variables, each as NAME=VALUE; beside a fixed PATH, LANG, HOME and TMPDIR it "
+               "has no other"),
+    FORM_FIELD(
+        struct project_entrypoint, dependencies, FORM_TEXTS, .shape = SHAPE_PATH, .maximum = 16,
+        .doc = "folders of the repository that it needs although git ignores them; all that is in "
+               "them is frozen with the source"),
     FORM_FIELD(struct project_entrypoint, sealed, FORM_NAMED, .part = &sealed_form, .maximum = 16,
                .doc = "inputs that follow the words of argv, each once, in any order"),
 };

@@ -222,6 +222,22 @@ static int check_sealed(const char *name, const struct project_entrypoint *entry
     return 0;
 }
 
+static int check_variables(const char *name, const struct project_entrypoint *entrypoint,
+                           struct err *err)
+{
+    for (size_t i = 0; i < entrypoint->environment.count; i++) {
+        const char *entry = entrypoint->environment.strings[i];
+        size_t n = strcspn(entry, "=");
+        if (n == 0 || entry[n] != '=') {
+            return fail(
+                name, &entrypoint->item, "entrypoint", err,
+                "environment: '%.60s' must be NAME=VALUE: nothing of the caller's is passed on",
+                entry);
+        }
+    }
+    return 0;
+}
+
 static int check_entrypoint(const char *name, const struct project_entrypoint *entrypoint,
                             struct err *err)
 {
@@ -238,7 +254,7 @@ static int check_entrypoint(const char *name, const struct project_entrypoint *e
         return fail(name, item, "entrypoint", err,
                     "argv: '%.60s' must be a relative path to a file of the repository", first);
     }
-    return check_sealed(name, entrypoint, err);
+    return check_variables(name, entrypoint, err) < 0 ? -1 : check_sealed(name, entrypoint, err);
 }
 
 static int check_workload(const char *name, const struct project_workload *workload,

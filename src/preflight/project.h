@@ -50,7 +50,10 @@ struct project_entrypoint {
     char *network_reason;
     char *scratch; /* a folder that it may write; NULL: none */
     char *scratch_reason;
-    struct form_named sealed; /* project_sealed */
+    struct form_named sealed;  /* project_sealed */
+    struct strvec environment; /* NAME=VALUE: all that it has beside the fixed ones */
+    struct strvec
+        dependencies; /* folders of the repository that are source although they are ignored */
 };
 
 struct project_daemon {

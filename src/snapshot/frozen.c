@@ -47,15 +47,15 @@ static int encode_programs(struct encoding *encoding, const struct frozen_work *
     return 0;
 }
 
-static void encode_words(struct encoding *encoding, char *const *argv)
+static void encode_words(struct encoding *encoding, char *const *words, size_t first)
 {
     size_t count = 0;
-    while (argv[count]) {
+    while (words && words[count]) {
         count++;
     }
     encoding_number(encoding, count);
-    for (size_t i = 1; i < count; i++) {
-        encoding_string(encoding, argv[i]);
+    for (size_t i = first; i < count; i++) {
+        encoding_string(encoding, words[i]);
     }
 }
 
@@ -85,7 +85,8 @@ int frozen_identity(const struct frozen_work *work, const struct frozen_inputs *
     encoding_string(&encoding, work->workload);
     encoding_string(&encoding, snapshot_digest(snapshot));
     encode_place(&encoding, inputs, work->cwd->path);
-    encode_words(&encoding, work->argv);
+    encode_words(&encoding, work->argv, 1);
+    encode_words(&encoding, work->environment, 0);
     if (encode_programs(&encoding, work, inputs, snapshot, err) < 0 ||
         encode_inputs(&encoding, inputs, snapshot, err) < 0) {
         return -1;

@@ -21,8 +21,8 @@
  * Ownership    inputs own copies of what they keep; the work is borrowed for each call.
  * Errors       ERR_REFUSED, ERR_OVER_BUDGET, ERR_CHANGED, ERR_NOT_FOUND, ERR_SYS
  * Limitations  a file whose name is only a part of a word ("--config=x") is no file argument; in the repository it is source
- *              all the same. A directory given as an argument counts by its name alone. The environment and
- *              stdin are not in the identity, and limits are not either (FZ-4).
+ *              all the same. A directory given as an argument counts by its name alone. Stdin is not in the
+ *              identity, and limits are not either (FZ-4).
  */
 #pragma once
 
@@ -59,6 +59,7 @@ struct frozen_work {
     const struct bfs_dir *cwd;
     const struct frozen_sealed *sealed;
     size_t sealed_count;
+    char *const *environment; /* of the payload, NULL-terminated; NULL: none */
     const char *runner_build; /* digest of berm and its helper */
     const char *workload;     /* NULL: none is named */
 };

@@ -71,8 +71,8 @@ struct snapshot_request {
     const struct bfs_dir *root;
     const struct bfs_dir *state; /* berm's state folder */
     struct snapshot_limits limits;
-    /* Files of the repository that are source even where they are ignored: relative paths; NULL-terminated, or
-     * NULL. ERR_NOT_FOUND when one of them is not there. */
+    /* Files of the repository that are source even where they are ignored, and directories of which everything
+     * is (but a `.git`): relative paths; NULL-terminated, or NULL. ERR_NOT_FOUND when one of them is not there. */
     const char *const *include;
 };
 

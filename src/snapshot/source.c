@@ -23,7 +23,12 @@ struct walk {
 
 /* What of a directory is taken: what is not left out; or only what is wanted by its name; or the latter, unless
  * it turns out to be a repository of its own (a submodule that an ignore pattern hits). */
-enum taking { TAKE_ALL, TAKE_WANTED, TAKE_SUBMODULE };
+enum taking {
+    TAKE_ALL,
+    TAKE_WANTED,
+    TAKE_SUBMODULE,
+    TAKE_INCLUDED, /* everything: the directory was asked for by its name */
+};
 
 struct here {
     const struct bfs_dir *dir;
@@ -154,7 +159,12 @@ static int walk_entry(struct walk *walk, const struct here *here, const char *na
     bool is_directory = S_ISDIR(facts.mode);
     bool submodule = false;
     struct here below = *here;
-    if (here->taking != TAKE_ALL || ignore_ask(here->rules, path, is_directory, &walk->budget)) {
+    if (is_directory && paths_has(walk->include, path)) {
+        below.taking = TAKE_INCLUDED;
+    } else if (here->taking == TAKE_INCLUDED) {
+        below.taking = TAKE_INCLUDED;
+    } else if (here->taking != TAKE_ALL ||
+               ignore_ask(here->rules, path, is_directory, &walk->budget)) {
         if (!is_wanted(walk, here, path, is_directory, &submodule)) {
             return 0;
         }
@@ -193,7 +203,8 @@ static int walk_directory(struct walk *walk, const struct here *outer, struct er
     if (bfs_list(here.dir, walk->limits->maximum_entries * LOOKED_AT_FOR_ONE, &names, err) < 0) {
         return -1;
     }
-    if (has_name(&names, ".git") && here.taking != TAKE_WANTED) {
+    bool by_own_rules = here.taking == TAKE_ALL || here.taking == TAKE_SUBMODULE;
+    if (has_name(&names, ".git") && by_own_rules) {
         if (repository_open(here.dir, here.path, &own, err) < 0) {
             return -1;
         }
@@ -223,8 +234,9 @@ static int check_include(const struct walk *walk, struct err *err)
 {
     for (size_t i = 0; i < walk->include->count; i++) {
         const struct entry *entry = entries_find(&walk->entries, walk->include->items[i]);
-        if (!entry || !entry_is_file(entry)) {
-            return err_set(err, ERR_NOT_FOUND, "'%s' is no regular file of the repository",
+        if (!entry || entry->kind == ENTRY_LINK) {
+            return err_set(err, ERR_NOT_FOUND,
+                           "'%s' is neither a regular file nor a directory with something in it",
                            walk->include->items[i]);
         }
     }

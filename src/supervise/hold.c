@@ -119,6 +119,7 @@ static int tell(struct broker *broker, struct err *err)
         .scope_parent_fd = scope_parent_fd(scope),
         .anchor_fd = fd_num(&broker->hold.anchor.channel),
         .gate_pidfd = fd_num(&broker->spawn.pidfd),
+        .kept_fd = -1,
         .gate = broker->tree.leader,
         .path = scope_path(scope),
         .name = ANCHOR_LEAF_NAME,

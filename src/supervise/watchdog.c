@@ -464,7 +464,8 @@ int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf, st
     const int given[] = {[WATCH_FD_SCOPE] = leaf->scope_fd,
                          [WATCH_FD_SCOPE_PARENT] = leaf->scope_parent_fd,
                          [WATCH_FD_ANCHOR] = leaf->anchor_fd,
-                         [WATCH_FD_GATE] = leaf->gate_pidfd};
+                         [WATCH_FD_GATE] = leaf->gate_pidfd,
+                         [WATCH_FD_KEPT] = leaf->kept_fd};
     for (size_t i = WATCH_FD_SCOPE; i < countof(given); i++) {
         fds[i] = given[i] >= 0 ? given[i] : fds[i];
     }

@@ -94,6 +94,7 @@ struct watchdog_leaf {
     int anchor_fd;       /* a socket whose end lets the anchor leave; -1: none */
     int gate_pidfd;      /* -1: none */
     struct proc_identity gate;
+    int kept_fd;             /* what must stay open as long as the payload may live; -1: nothing */
     const char *path;        /* of the scope's folder */
     const char *name;        /* of the leaf in it */
     const char *anchor_name; /* of the anchor's leaf; NULL: none */

@@ -1,5 +1,7 @@
 #include "sandbox-test.h"
 
+#include "file.h"
+
 /* The words in their order, joined by blanks. */
 static char *arguments_of(const struct sandbox *sandbox)
 {
@@ -30,6 +32,42 @@ static void every_sandbox_has_its_walls(void **state)
             fail_msg("'%s' is missing in: %s", wanted[i], words);
         }
     }
+    trial_done(&trial);
+}
+
+/* SB-2, FZ-3: the copy is seen by the repository's path, as itself, and the repository not at all. */
+static void a_copy_stands_in_the_place_of_its_repository(void **state)
+{
+    const struct place *place = *state;
+    struct trial trial = {0};
+    assert_int_equal(mkdirat(place->fd, "work", 0755), 0);
+    assert_int_equal(mkdirat(place->fd, "copy", 0755), 0);
+    with_string work = memory_format("%s/work", place->path);
+    with_string copy = memory_format("%s/copy", place->path);
+    with_fd top = fd_adopt(os_openat(place->fd, "copy", O_PATH | O_DIRECTORY, 0));
+    const struct sandbox_source source = {.fd = fd_num(&top), .copy = copy, .place = work};
+    struct place of_copy = {.fd = fd_num(&top)};
+    (void)snprintf(of_copy.path, sizeof of_copy.path, "%s", copy);
+    trial.request.source = &source;
+    trial_plan(&trial, &of_copy);
+    with_string words = arguments_of(trial.sandbox);
+    with_string bind = memory_format("--ro-bind %s %s", copy, work);
+    assert_non_null(strstr(words, bind));
+    assert_true(has_rule(trial.sandbox, LAUNCH_EXPECT, work));
+    for (size_t i = 0; i < trial.sandbox->rule_count; i++) {
+        const struct sandbox_rule *rule = &trial.sandbox->rules[i];
+        struct stat stat;
+        if (rule->kind == LAUNCH_EXPECT && strcmp(rule->path, work) == 0) {
+            assert_int_equal(os_fstat(fd_num(&top), &stat), 0);
+            assert_int_equal(rule->stat.st_ino, stat.st_ino);
+        }
+    }
+    with_string file = memory_format("%s/bin/x", copy);
+    with_string inside = memory_format("%s/bin/x", work);
+    with_string seen = sandbox_inside(trial.sandbox, file);
+    assert_string_equal(seen, inside);
+    with_string other = sandbox_inside(trial.sandbox, "/usr/bin/x");
+    assert_string_equal(other, "/usr/bin/x");
     trial_done(&trial);
 }
 
@@ -116,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_PLACE(every_sandbox_has_its_walls),
+        IN_PLACE(a_copy_stands_in_the_place_of_its_repository),
         IN_PLACE(the_network_is_the_hosts_when_asked_for),
         cmocka_unit_test(what_is_hidden_as_a_whole_is_covered),
         IN_PLACE(the_own_control_group_is_shown),

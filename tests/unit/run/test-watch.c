@@ -171,6 +171,7 @@ static void make_leaf(struct false_leaf *false_leaf)
 static int arm(struct run *run, const struct false_leaf *false_leaf, struct err *err)
 {
     const struct watchdog_leaf armed = {
+        .kept_fd = -1,
         .leaf_fd = fd_num(&false_leaf->leaf),
         .scope_fd = fd_num(&false_leaf->scope),
         .scope_parent_fd = -1,

@@ -66,7 +66,30 @@ static void what_is_left_out_can_be_asked_for_by_name(void **state)
     assert_listed(&entries, "f:.gitignore d:build d:build/deep f:build/deep/b ");
     with_entries none = {0};
     assert_fails(list(bench, usual, "build/missing", &none, &err), ERR_NOT_FOUND);
-    assert_fails(list(bench, usual, "build", &none, &err), ERR_NOT_FOUND);
+    make_folder(bench, "bare");
+    assert_fails(list(bench, usual, "bare", &none, &err), ERR_NOT_FOUND);
+}
+
+/* FZ-2: a folder that is asked for is taken whole, whatever would be left out of it. */
+static void a_folder_can_be_asked_for_whole(void **state)
+{
+    struct bench *bench = *state;
+    struct err err = {0};
+    static const char *const folders[] = {"lib", "lib/a", "lib/a/.git", "lib/b", "other"};
+    for (size_t i = 0; i < countof(folders); i++) {
+        make_folder(bench, folders[i]);
+    }
+    put_work(bench, ".gitignore", "/lib/b\n/other\n*.o\n", 0644);
+    put_work(bench, "lib/.gitignore", "*\n", 0644);
+    put_work(bench, "lib/a/x.o", "x", 0644);
+    put_work(bench, "lib/b/y", "x", 0755);
+    put_work(bench, "other/z", "x", 0644);
+    assert_int_equal(symlinkat("b/y", work_fd(bench), "lib/link"), 0);
+    with_entries entries = {0};
+    assert_ok(list(bench, usual, "lib", &entries, &err));
+    assert_listed(&entries,
+                  "f:.gitignore d:lib f:lib/.gitignore d:lib/a f:lib/a/x.o d:lib/b x:lib/b/y "
+                  "l:lib/link ");
 }
 
 /* A directory with a `.git` of its own has its own rules; what is left out as a whole is not looked into. */
@@ -185,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         bench_test(files_and_links_are_source),
         bench_test(what_is_left_out_can_be_asked_for_by_name),
+        bench_test(a_folder_can_be_asked_for_whole),
         bench_test(a_repository_within_is_read_by_its_own_rules),
         bench_test(what_no_snapshot_can_hold_is_refused),
         bench_test(limits_are_kept),
