@@ -186,6 +186,14 @@ int environment_build(const struct environment_request *request,
     return 0;
 }
 
+char *const *environment_declared(void)
+{
+    static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+    static char language[] = "LANG=C.UTF-8";
+    static char *const declared[] = {path, language, NULL};
+    return declared;
+}
+
 char *const *environment_envp(const struct environment *environment)
 {
     return strvec_argv(&environment->child);

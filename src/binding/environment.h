@@ -52,6 +52,8 @@ struct environment {
 
 int environment_build(const struct environment_request *request,
                       struct environment *ret_environment, struct err *err) must_check;
+/* In place of the caller's, for declared work, which has the same variables whoever starts it (SI-5). */
+char *const *environment_declared(void);
 char *const *environment_envp(const struct environment *environment);
 json_t *environment_recorded(const struct environment *environment) must_check;
 void environment_done(struct environment *environment);

@@ -33,7 +33,8 @@
     X(18, DAEMON_RESERVED)                                                                         \
     X(19, DAEMON_BOUND)                                                                            \
     X(20, DAEMON_CREATED)                                                                          \
-    X(21, DAEMON_SEALED)
+    X(21, DAEMON_SEALED)                                                                           \
+    X(22, SNAPSHOT_TAKEN)
 
 enum boundary {
 #define X(number, name) BOUNDARY_##name = (number),

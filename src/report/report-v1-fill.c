@@ -113,6 +113,15 @@ static json_t *make_reasons(const struct report_facts *facts, const struct verdi
     return reasons;
 }
 
+static json_t *make_snapshot(const struct report_frozen *frozen)
+{
+    json_t *snapshot = json_object();
+    set(snapshot, "digest", text_or_null(frozen->source));
+    set(snapshot, "entries", json_integer(frozen->entries));
+    set(snapshot, "bytes", json_integer(frozen->bytes));
+    return snapshot;
+}
+
 static json_t *make_preflight(const struct report_facts *facts, const struct verdict *verdict)
 {
     bool refused = verdict->outcome == OUTCOME_PREFLIGHT_REFUSED;
@@ -131,6 +140,10 @@ static json_t *make_preflight(const struct report_facts *facts, const struct ver
     set(preflight, "mode", json_string(facts->tier == CONTEXT_TIER_NONE ? "plain" : "tier"));
     set(preflight, "adapter", text_or_null(facts->contain ? facts->contain->adapter_id : NULL));
     set(preflight, "envelope", facts->envelope ? json_deep_copy(facts->envelope) : json_null());
+    if (facts->frozen) {
+        set(preflight, "execution_snapshot", make_snapshot(facts->frozen));
+        set(preflight, "execution_identity", text_or_null(facts->frozen->identity));
+    }
     set(preflight, "reasons", make_reasons(facts, verdict));
     set(preflight, "checks", facts->checks ? checks_to_json(facts->checks) : json_array());
     return preflight;

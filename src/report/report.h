@@ -55,6 +55,19 @@ struct limit_fact {
     const char *source;         /* "--memory", "host: available less reserve", "default" */
 };
 
+/* What a run at a tier was frozen as (frozen.h), and what that took. */
+struct report_frozen {
+    char identity[HASH_HEX_SIZE];
+    char source[HASH_HEX_SIZE]; /* digest of the copy */
+    int64_t entries;
+    int64_t bytes;
+    int64_t files_read;
+    int64_t files_copied;
+    int64_t took_ns;
+    int64_t check_ns;  /* the last look before the release; 0: it was not come to */
+    bool copy_changed; /* what ran was no longer that when the payload had ended */
+};
+
 struct report_facts {
     const char *run_id;
     const char *label;    /* --label, or NULL */
@@ -76,6 +89,7 @@ struct report_facts {
     const json_t *envelope;        /* for preflight.envelope; NULL: not done yet */
     struct limit_fact limits[LIMIT_COUNT];
     int limit_count;
+    const struct report_frozen *frozen; /* NULL: not at a tier, or not come to */
     const struct binding *binding;
     const struct environment *environment;
     const struct supervise_ending *ending; /* NULL: nothing was started */

@@ -146,6 +146,23 @@ static size_t at_most(size_t count, size_t maximum)
     return count < maximum ? count : maximum;
 }
 
+static struct run_frozen *make_frozen(const struct report_frozen *facts)
+{
+    struct run_frozen *frozen = memory_new(sizeof *frozen);
+    *frozen = (struct run_frozen){
+        .identity = memory_copy_string(facts->identity),
+        .source = memory_copy_string(facts->source),
+        .entries = facts->entries,
+        .bytes = facts->bytes,
+        .files_read = facts->files_read,
+        .files_copied = facts->files_copied,
+        .took_ns = facts->took_ns,
+        .check_ns = facts->check_ns,
+        .copy_changed = facts->copy_changed,
+    };
+    return frozen;
+}
+
 static struct run_environment *make_environment(const struct environment *environment)
 {
     struct run_environment *made = memory_new(sizeof *made);
@@ -359,6 +376,7 @@ void run_record_fill(struct run_record *record, const struct report_facts *facts
         record->containment = copy(containment_name(guarantees_label(guarantees)));
         record->guarantees = guarantees_to_json(guarantees);
     }
+    record->frozen = facts->frozen ? make_frozen(facts->frozen) : NULL;
     if (facts->environment) {
         record->environment = make_environment(facts->environment);
     }

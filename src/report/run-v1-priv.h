@@ -152,6 +152,18 @@ struct run_managed {
     bool lock_left;
 };
 
+struct run_frozen {
+    char *identity;
+    char *source;
+    int64_t entries;
+    int64_t bytes;
+    int64_t files_read;
+    int64_t files_copied;
+    int64_t took_ns;
+    int64_t check_ns;
+    bool copy_changed;
+};
+
 struct run_exit {
     int64_t code;
     char *signal;
@@ -175,6 +187,7 @@ struct run_record {
     struct object_list limits; /* struct run_limit */
     char *containment;
     json_t *guarantees;
+    struct run_frozen *frozen;
     struct run_environment *environment;
     json_t *executable;
     int64_t sample_total;

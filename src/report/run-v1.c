@@ -229,6 +229,25 @@ static const struct record cgroup_record =
            .doc = "The kernel's own account of all processes of the run together, read after the "
                   "last had ended; a null is a figure that this kernel does not give.");
 
+static const struct record_field frozen_fields[] = {
+    FIELD(struct run_frozen, identity, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc = "of the work: its words, files, source, environment, programs and berm itself"),
+    FIELD(struct run_frozen, source, FIELD_STRING, SENSITIVITY_PUBLIC,
+          .doc = "digest of the frozen source alone"),
+    COUNT(struct run_frozen, entries, "files, links and folders of it"),
+    COUNT(struct run_frozen, bytes, "of its files together"),
+    COUNT(struct run_frozen, files_read, "whose bytes were read for this run"),
+    COUNT(struct run_frozen, files_copied, "that were copied for it"),
+    COUNT(struct run_frozen, took_ns, "until it was frozen"),
+    COUNT(struct run_frozen, check_ns, "for the last look before the release; 0: not come to"),
+    FIELD(struct run_frozen, copy_changed, FIELD_BOOL, SENSITIVITY_PUBLIC,
+          .doc = "what ran was no longer that when the command had ended"),
+};
+static const struct record frozen_record = RECORD(
+    struct run_frozen, "frozen", frozen_fields,
+    .doc = "What a run at a tier was frozen as. The command saw the frozen copy in the place "
+           "of its repository.");
+
 static const struct record_field exit_fields[] = {
     FIELD(struct run_exit, code, FIELD_INT, SENSITIVITY_PUBLIC, .maximum = 255,
           .doc = "what `berm run` answers in its plain mode"),
@@ -272,6 +291,8 @@ static const struct record_field run_fields[] = {
           .doc = "`managed`, `partial` or `uncontained`; null: not known yet"),
     FIELD(struct run_record, guarantees, FIELD_MAYBE_OPEN, SENSITIVITY_PUBLIC,
           .doc = "level of each guarantee, and why it is not stronger"),
+    FIELD(struct run_record, frozen, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC, .later = true,
+          .record = &frozen_record, .doc = "of a run at a tier; null without one"),
     FIELD(struct run_record, environment, FIELD_MAYBE_OBJECT, SENSITIVITY_PUBLIC,
           .record = &environment_record, .doc = "variables of the payload, by name"),
     FIELD(struct run_record, executable, FIELD_MAYBE_OPEN, SENSITIVITY_PATH,

@@ -99,9 +99,11 @@ static int open_stdin(const struct run_request *request, struct preparation *pre
 
 static void prepare_environment(const struct run_request *request, struct preparation *preparation)
 {
-    struct environment_request wanted = {.inherited = request->environment,
-                                         .overrides = &request->overrides,
-                                         .pass_all = request->env_all};
+    const struct project_entrypoint *entrypoint = preparation->entrypoint;
+    struct environment_request wanted = {
+        .inherited = entrypoint ? environment_declared() : request->environment,
+        .overrides = entrypoint ? &entrypoint->environment : &request->overrides,
+        .pass_all = request->env_all};
     struct err err = {0};
     if (environment_build(&wanted, &preparation->environment, &err) < 0) {
         refuse(preparation, CHECK_ENVIRONMENT, &err,
@@ -114,16 +116,19 @@ static void prepare_environment(const struct run_request *request, struct prepar
     }
 }
 
+/* In the frozen copy when there is one, else in the working folder. */
 static void prepare_binding(const struct run_request *request, struct preparation *preparation)
 {
-    const char *const project[] = {preparation->project.root, NULL};
+    const struct frozen_place *frozen = &preparation->frozen;
+    const char *const project[] = {
+        frozen->source.copy ? frozen->source.copy : preparation->project.root, NULL};
     /* The first word of an entrypoint is a file of the repository, and nothing that PATH would find. */
     with_string own = preparation->entrypoint ? memory_format("./%s", request->argv[0]) : NULL;
     struct binding_request wanted = {
         .name = own ? own : request->argv[0],
         .argv = request->argv,
-        .cwd_fd = fd_num(&preparation->cwd),
-        .cwd_path = preparation->cwd_path,
+        .cwd_fd = frozen->source.copy ? frozen->cwd_fd : fd_num(&preparation->cwd),
+        .cwd_path = frozen->source.copy ? frozen->cwd_path : preparation->cwd_path,
         .environment = environment_envp(&preparation->environment),
         .policy = request->authority == AUTHORITY_PERSON ? POLICY_TRUSTED_HOST_TOOL
                                                          : POLICY_PROJECT_BOUND,
@@ -160,9 +165,11 @@ static int choose_user(const struct run_request *request, struct sandbox_request
 
 static void prepare_sandbox(const struct run_request *request, struct preparation *preparation)
 {
+    const struct frozen_place *frozen = &preparation->frozen;
     struct sandbox_request wanted = {
-        .cwd_fd = fd_num(&preparation->cwd),
+        .cwd_fd = frozen->source.copy ? frozen->cwd_fd : fd_num(&preparation->cwd),
         .cwd_path = preparation->cwd_path,
+        .source = frozen->source.copy ? &frozen->source : NULL,
         .writable = request->writable,
         .readable = request->readable,
         .host_network = request->host_network,
@@ -220,11 +227,24 @@ static void prepare_guarantees(const struct run_request *request, struct prepara
     }
 }
 
+void prepare_frozen(struct preparation *preparation)
+{
+    const struct run_request *request = &preparation->wanted;
+    sandbox_free(preparation->sandbox);
+    binding_free(preparation->binding);
+    preparation->contain.sandbox = preparation->sandbox = NULL;
+    preparation->binding = NULL;
+    prepare_binding(request, preparation);
+    if (preparation->binding) {
+        prepare_sandbox(request, preparation);
+    }
+}
+
 void prepare(const struct run_request *asked, struct preparation *preparation)
 {
     struct err err = {0};
-    struct run_request wanted = *asked; /* and what the project wants */
-    const struct run_request *request = &wanted;
+    preparation->wanted = *asked; /* and what the project wants */
+    struct run_request *request = &preparation->wanted;
     const struct os_clock *clock = request->clock;
     if (open_cwd(request, preparation, &err) < 0) {
         refuse(preparation, CHECK_CWD, &err, "give an existing folder with --cwd");
@@ -232,9 +252,9 @@ void prepare(const struct run_request *asked, struct preparation *preparation)
     contain_choose(preparation->offer, &preparation->contain);
     bool here = fd_is_open(&preparation->cwd);
     if (here && checks_ok(&preparation->checks)) {
-        run_project_apply(&wanted, preparation);
+        run_project_apply(request, preparation);
     }
-    preparation->require = wanted.require;
+    preparation->require = request->require;
     if (envelope_read(here ? fd_num(&preparation->cwd) : AT_FDCWD, clock->realtime_ns(),
                       &preparation->envelope, &err) < 0) {
         refuse(preparation, CHECK_HOST, &err, "mount /proc");

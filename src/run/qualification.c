@@ -46,6 +46,11 @@ static char *hash_span(struct span bytes)
     return memory_copy_string(hex);
 }
 
+char *qualification_build(struct err *err)
+{
+    return hash_file("/proc/self/exe", err);
+}
+
 static char *hash_bubblewrap(char *const *environment, struct err *err)
 {
     struct infrastructure_request request;
@@ -167,7 +172,7 @@ static int read_build(char *const *environment, struct attestation_host *host, s
 {
     with_string fixture = qualification_fixture(err);
     host->fixture = fixture ? hash_file(fixture, err) : NULL;
-    host->build = host->fixture ? hash_file("/proc/self/exe", err) : NULL;
+    host->build = host->fixture ? qualification_build(err) : NULL;
     host->bubblewrap = host->build ? hash_bubblewrap(environment, err) : NULL;
     host->report_schema = host->bubblewrap ? schema_of(&report_v1_record, err) : NULL;
     host->run_schema = host->report_schema ? schema_of(&run_v1_record, err) : NULL;

@@ -39,5 +39,7 @@ void qualification_done(struct qualification *qualification);
 
 int qualification_read_host(char *const *environment, const struct scope_offer *offer,
                             struct attestation_host *ret_host, struct err *err) must_check;
+/* The digest of this program, the helper in it. */
+char *qualification_build(struct err *err) must_check;
 /* The program of the cases: beside the libraries of an installed berm, or in its build folder. */
 char *qualification_fixture(struct err *err) must_check;

@@ -7,6 +7,7 @@
 #include "archive.h"
 #include "contain.h"
 #include "envelope.h"
+#include "frozen.h"
 #include "project.h"
 #include "run.h"
 #include "scope.h"
@@ -27,6 +28,8 @@ void run_limits_decide(const struct run_request *request, const struct envelope 
 bool run_wants_sandbox(const struct run_request *request);
 int run_request_check(const struct run_request *request, struct err *err) must_check;
 
+enum { SEALED_COUNT = 16 }; /* as many as the form of berm.yaml allows */
+
 /* daemon.c: one that the run declares. */
 struct run_daemon {
     char *name;
@@ -36,8 +39,16 @@ struct run_daemon {
     struct binding *binding;
 };
 
+/* Where the frozen copy of the project lies; source.copy NULL: there is none. All of it is borrowed. */
+struct frozen_place {
+    struct sandbox_source source;
+    int cwd_fd; /* the working folder in it */
+    const char *cwd_path;
+};
+
 /* prepare.c: everything between the slots and the broker. All of it reads and none of it starts. */
 struct preparation {
+    struct run_request wanted; /* what was asked for, and what the project wants besides */
     struct fd cwd;
     struct fd standard_input;
     char cwd_path[4096];
@@ -45,7 +56,8 @@ struct preparation {
     bool envelope_known;
     struct project project;                      /* of the working folder */
     const struct project_entrypoint *entrypoint; /* of the project; NULL: not at a tier */
-    uint32_t require; /* what was asked for, and what the project wants besides */
+    struct frozen_place frozen;
+    uint32_t require; /* of `wanted` */
     struct checks checks;
     struct run_limits limits;
     const struct scope_offer *offer; /* what can hold the run; borrowed */
@@ -64,6 +76,8 @@ struct preparation {
 };
 /* What stands in the way is left in checks and failure, never returned. */
 void prepare(const struct run_request *request, struct preparation *preparation);
+/* After it, with `frozen` set: the command and its sandbox once more, of the copy. */
+void prepare_frozen(struct preparation *preparation);
 /* Before prepare(): looks, and starts nothing. */
 void prepare_offer(const struct run_request *request, struct scope_offer *ret_offer);
 /* What the plan promises, before it was verified. */
@@ -99,9 +113,23 @@ struct run_context {
     char folder[CONTEXT_LEAF_SIZE];
 };
 
+/* freeze.c: the source that a run at a tier runs from, and what it is called (FZ). */
+struct run_freeze {
+    struct bfs_dir state; /* berm's own folder */
+    struct bfs_dir root;  /* of the repository */
+    struct bfs_dir cwd;   /* in it */
+    struct bfs_dir copy;
+    struct bfs_dir copy_cwd;
+    struct frozen_inputs *inputs;
+    struct snapshot *snapshot;
+    struct report_frozen facts;
+};
+
 /* tier.c: what only a run at a tier has. */
 struct run_tier {
     char frozen[HASH_HEX_SIZE]; /* its frozen identity (frozen.h); empty: not known yet */
+    bool kept;                  /* after the exit, what ran still was what was frozen */
+    struct run_freeze freeze;
 };
 
 /* run.c: a run on its way. */
@@ -148,13 +176,41 @@ void run_watch_done(struct run *run);
  *                         still needs. A refusal is left in the checks; -1: berm could not tell
  *   run_tier_release()    all is verified and nothing has run: the last look, and what has to be durable
  *                         before the payload is released. ERR_CHANGED and its family: a late refusal
+ *   run_tier_ended()      the payload has ended: whether what ran is still what was frozen (FZ-3)
  *   run_tier_conclude()   the report is published for good and the watchdog disarmed
  *   run_tier_done()       every way out comes through here */
 struct run_request run_tier_widen(const struct run_request *request);
 int run_tier_prepare(struct run *run, struct err *err) must_check;
 int run_tier_release(struct run *run, struct err *err) must_check;
+void run_tier_ended(struct run *run);
 void run_tier_conclude(struct run *run);
 void run_tier_done(struct run *run);
+
+/* freeze.c, in this order; what stands in the way is left in the checks, -1 is for what berm could not do.
+ *   run_freeze()         identity, copy, and the plan of the sandbox around it
+ *   run_freeze_check()   right before the release: ERR_CHANGED when anything of it is another one (FZ-1)
+ *   run_freeze_ended()   after the exit: the same of the copy alone (FZ-3)
+ *   run_freeze_prune()   when all is done: the longest unused copies go
+ *   run_freeze_done() */
+int run_freeze(struct run *run, struct err *err) must_check;
+int run_freeze_check(struct run *run, struct err *err) must_check;
+int run_freeze_ended(struct run *run, struct err *err) must_check;
+void run_freeze_prune(const struct run *run);
+void run_freeze_done(struct run_freeze *freeze);
+
+/* sealed.c: what an entrypoint declares as sealed, and which words of the command those are (SI-1..SI-3).
+ * Manifests are read beneath the working folder. */
+struct sealed_inputs {
+    struct frozen_sealed list[SEALED_COUNT];
+    char digests[SEALED_COUNT][HASH_HEX_SIZE];
+    size_t count;
+    struct strvec manifests; /* the path, and the digest of what was read, in turn */
+};
+int run_sealed_read(const struct project_entrypoint *entrypoint, char *const *argv,
+                    const struct bfs_dir *cwd, struct sealed_inputs *ret_inputs,
+                    struct err *err) must_check;
+void run_sealed_done(struct sealed_inputs *inputs);
+#define with_sealed_inputs cleanup(run_sealed_done) struct sealed_inputs
 
 /* context.c */
 void run_context_fill(const struct run *run, const struct scope *scope,

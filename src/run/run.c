@@ -350,6 +350,7 @@ static void supervise(struct run *run)
         note(run, "programs of the payload could not ask about the run",
              &run->ending->context_failure);
     }
+    run_tier_ended(run);
     if (preparation->sandbox) {
         conclude_sandbox(run);
     }
@@ -415,20 +416,11 @@ static int choose_scope(struct run *run, struct err *err)
     return scope_name(run->id, run->scope_name, err) < 0 ? -1 : run_watch_start(run, err);
 }
 
-static void prepare_and_run(struct run *run)
+/* What is known after the preparation, whatever came of it. */
+static void tell_prepared(struct run *run)
 {
     struct preparation *preparation = &run->preparation;
     struct report_facts *facts = &run->facts;
-    struct err err = {0};
-    if (choose_scope(run, &err) < 0) {
-        facts->not_spawned = true;
-        run_fail(run, &err);
-        return;
-    }
-    with_string state_dir = run->archive ? state_folder(archive_folder(run->archive)) : NULL;
-    preparation->state_dir = state_dir;
-    prepare(run->request, preparation);
-    preparation->state_dir = NULL;
     facts->plan_ns = preparation->plan_ns;
     facts->cwd = preparation->cwd_path[0] ? preparation->cwd_path : facts->cwd;
     facts->contain = &preparation->contain;
@@ -441,10 +433,33 @@ static void prepare_and_run(struct run *run)
     }
     memcpy(facts->limits, preparation->limits.facts, sizeof facts->limits);
     facts->limit_count = preparation->limits.count;
+}
+
+static void prepare_all(struct run *run)
+{
+    struct preparation *preparation = &run->preparation;
+    struct err err = {0};
+    with_string state_dir = run->archive ? state_folder(archive_folder(run->archive)) : NULL;
+    preparation->state_dir = state_dir;
+    prepare(run->request, preparation);
     if (checks_ok(&preparation->checks) && run_tier_prepare(run, &err) < 0) {
+        run_fail(run, &err);
+    }
+    preparation->state_dir = NULL;
+    tell_prepared(run);
+}
+
+static void prepare_and_run(struct run *run)
+{
+    struct preparation *preparation = &run->preparation;
+    struct report_facts *facts = &run->facts;
+    struct err err = {0};
+    if (choose_scope(run, &err) < 0) {
+        facts->not_spawned = true;
         run_fail(run, &err);
         return;
     }
+    prepare_all(run);
     if (!checks_ok(&preparation->checks)) {
         preparation->could = contain_with_sandbox(&run->offer, run->request->environment);
         preparation->contain.could = preparation->could;
@@ -455,7 +470,7 @@ static void prepare_and_run(struct run *run)
     }
     facts->prepare_ns = run->request->clock->monotonic_ns() - run->started_ns - facts->places_ns;
     facts->early_signal = interrupts_pending(&run->interrupts);
-    if (facts->early_signal == 0) {
+    if (facts->early_signal == 0 && run->failure.code == ERR_NONE) {
         supervise(run);
     }
 }

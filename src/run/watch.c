@@ -123,9 +123,13 @@ int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err 
         return 0;
     }
     with_fd before = {0};
+    struct watchdog_leaf held = *leaf;
+    const struct snapshot *snapshot = run->tier.freeze.snapshot;
+    held.kept_fd =
+        snapshot ? snapshot_lease_fd(snapshot) : -1; /* nobody else gets that copy meanwhile */
     if (seal_reports(run, CRASH_BEFORE_PAYLOAD, &before, err) < 0 ||
         seal_reports(run, CRASH_IN_PAYLOAD, &watch->in_payload, err) < 0 ||
-        tell(watch, &watch->in_payload, err) < 0 || watchdog_arm(watch->watchdog, leaf, err) < 0) {
+        tell(watch, &watch->in_payload, err) < 0 || watchdog_arm(watch->watchdog, &held, err) < 0) {
         return -1;
     }
     return tell(watch, &before, err);

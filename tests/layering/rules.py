@@ -304,10 +304,6 @@ UNUSED_EXCEPTIONS = {
     "text_is_utf8": "what the fuzz targets ask of every text",
     "scope_obstacle_name": "what tests/lib/scope-drive.c alone calls so far",
 } | {
-    name: "likewise tests/lib/snapshot-drive.c, until there are tiers" for name in """
-    frozen_read_inputs frozen_identity frozen_check snapshot_find_root snapshot_take snapshot_tree_fd
-    snapshot_lease_fd snapshot_prune""".split()
-} | {
     f"watchdog_{name}": "likewise tests/lib/watch-drive.c" for name in """
     directory_fd directory_name""".split()
 }

@@ -10,10 +10,11 @@
  *     --too           and COMMAND at the same moment, with --duty
  *     --beside        with --duty, the calls of COMMAND count; it goes on, or with --too dies, when the helper is
  *                     no more
+ *     --instead WORDS while it is stopped there `sh -c WORDS` runs to its end; then it goes on, and nobody is killed
  *     --cgroup        with COMMAND, everything in its control group: as when a terminal's session is killed
  *
- * OUT gets one line: "calls N" when it ended by itself, or "killed NUMBER" with the number of the system
- * call that it was about to make. Processes that the target makes are not stopped, and live on. For boundaries a seccomp
+ * OUT gets one line: "calls N" when it ended by itself, or "killed NUMBER" ("met NUMBER" with --instead) with the
+ * number of the system call that it was about to make. Processes that the target makes are not stopped, and live on. For boundaries a seccomp
  * filter picks them out, so that nothing else is slower than without; then COMMAND may have no new privileges.
  * Exit: as COMMAND; 128 + 9 when it was killed.
  */
@@ -38,7 +39,7 @@
 #include "attributes.h"
 #include "boundary.h"
 
-static const char *duty;
+static const char *duty, *instead;
 static long nth, call = -1, point, counted;
 static bool too, points, beside, cgroup;
 static pid_t command, target;
@@ -105,7 +106,7 @@ static bool is_the_one(pid_t pid)
     if (counted != nth) {
         return false;
     }
-    fprintf(out, "killed %llu\n", number);
+    fprintf(out, "%s %llu\n", instead ? "met" : "killed", number);
     return true;
 }
 
@@ -172,9 +173,27 @@ static void kill_beside(void)
     }
 }
 
+static void run_instead(void)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("sh", "sh", "-euc", instead, (char *)NULL);
+        _exit(127);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+        errno = status ? ECHILD : errno;
+        die("--instead");
+    }
+}
+
 /* True: COMMAND is to go on. */
 static bool kill_now(pid_t pid)
 {
+    if (instead) {
+        run_instead();
+        return true;
+    }
     if (cgroup) {
         kill_cgroup(command);
         return false;
@@ -226,7 +245,7 @@ static const struct {
 } options[] = {
     {"--duty", .value = &duty},    {"--nth", .number = &nth},     {"--call", .number = &call},
     {"--point", .number = &point}, {"--points", .flag = &points}, {"--too", .flag = &too},
-    {"--beside", .flag = &beside}, {"--cgroup", .flag = &cgroup},
+    {"--beside", .flag = &beside}, {"--cgroup", .flag = &cgroup}, {"--instead", .value = &instead},
 };
 
 /* Where the options end. */

@@ -41,9 +41,12 @@ static struct err err;
 static struct bfs_dir folder, slot_parents[WATCH_SLOTS], directories[WATCH_DIRECTORIES];
 static struct watchdog_request request = {
     .run_id = "run001", .lock_fd = -1, .ready_ns = 10000 * NS_PER_MS, .clock = &os_clock_real};
-static struct watchdog_leaf leaf = {
-    .kept_fd = -1,
-    .leaf_fd = -1, .scope_fd = -1, .scope_parent_fd = -1, .anchor_fd = -1, .gate_pidfd = -1};
+static struct watchdog_leaf leaf = {.kept_fd = -1,
+                                    .leaf_fd = -1,
+                                    .scope_fd = -1,
+                                    .scope_parent_fd = -1,
+                                    .anchor_fd = -1,
+                                    .gate_pidfd = -1};
 
 static void failed(void)
 {

@@ -1,0 +1,277 @@
+/* What a run at a tier runs, frozen: the identity of the work and the copy of its source, which stands in the place of
+ * the repository. What the run is called afterwards is what was frozen before, whatever became of the checkout. */
+#include "qualification.h"
+#include "run-priv.h"
+
+#include <string.h>
+
+#include "archive.h"
+#include "boundary.h"
+#include "memory.h"
+#include "process.h"
+
+enum { PROGRAMS = 8, COPIES_KEPT = 16 };
+
+static void refuse(struct run *run, const char *saw, const struct err *err, const char *remedy)
+{
+    checks_add_take(&run->preparation.checks, CHECK_FROZEN, false, memory_copy_string(err->msg),
+                    memory_copy_string(saw), memory_copy_string(remedy));
+}
+
+/* What berm could not do is its own failure, everything else an answer to what was asked. */
+static int answer(struct run *run, const struct err *why, struct err *err)
+{
+    if (strcmp(err_code_family(why->code), "failed") == 0) {
+        return err_set(err, why->code, "%s", why->msg);
+    }
+    refuse(run, "", why, "");
+    return 0;
+}
+
+/* The user of a sandbox that root makes cannot reach root's own state, where the copy lies. */
+static bool is_ordinary_user(struct run *run)
+{
+    if (os_geteuid() != 0) {
+        return true;
+    }
+    struct err err = {0};
+    (void)err_set(&err, ERR_REFUSED, "root starts no work at a tier");
+    refuse(run, "the frozen copy lies in berm's state, which is root's alone", &err,
+           "run berm itself as the user that the work is of");
+    return false;
+}
+
+static int open_places(struct run *run, struct err *err)
+{
+    struct run_freeze *freeze = &run->tier.freeze;
+    int cwd_fd = fd_num(&run->preparation.cwd);
+    with_string state = archive_state_folder(run->request->environment, err);
+    return state && bfs_dir_open(AT_FDCWD, state, BFS_TRUST_OWN, &freeze->state, err) == 0 &&
+                   snapshot_find_root(cwd_fd, &freeze->state, &freeze->root, err) == 0
+               ? bfs_dir_open(cwd_fd, ".", BFS_TRUST_ANY, &freeze->cwd, err)
+               : -1;
+}
+
+/* Where the working folder lies in the repository: empty, or without a slash at its end. */
+static const char *way_down(const struct run_freeze *freeze)
+{
+    const char *below = freeze->cwd.path + strlen(freeze->root.path);
+    return below + strspn(below, "/");
+}
+
+/* --- the identity ------------------------------------------------------------------------------- */
+
+static size_t list_programs(const struct binding *binding, struct frozen_program *programs)
+{
+    size_t count = binding_file_count(binding);
+    BUG_IF(count > PROGRAMS);
+    for (size_t i = 0; i < count; i++) {
+        programs[i] = (struct frozen_program){binding_file_path(binding, i),
+                                              binding_file_identity(binding, i)->sha256};
+    }
+    return count;
+}
+
+static void include(const struct run_freeze *freeze, const char *path, struct strvec *ret_paths)
+{
+    const char *below = way_down(freeze);
+    strvec_push_format(ret_paths, "%s%s%s", below, below[0] ? "/" : "", path);
+}
+
+/* Ignored or not: what the work is told by, and what its declaration names. */
+static void list_included(const struct run *run, const struct sealed_inputs *sealed,
+                          struct strvec *ret_paths)
+{
+    const struct run_freeze *freeze = &run->tier.freeze;
+    const struct strvec *dependencies = &run->preparation.entrypoint->dependencies;
+    strvec_push_all(ret_paths, (char *const *)(uintptr_t)frozen_include(freeze->inputs));
+    include(freeze, "berm.yaml", ret_paths);
+    for (size_t i = 0; i < sealed->manifests.count; i += 2) {
+        include(freeze, sealed->manifests.strings[i], ret_paths);
+    }
+    for (size_t i = 0; i < dependencies->count; i++) {
+        include(freeze, dependencies->strings[i], ret_paths);
+    }
+}
+
+/* The pins of sealed inputs come from the very manifests that the copy holds (SI-4). */
+static int check_manifests(const struct run_freeze *freeze, const struct sealed_inputs *sealed,
+                           struct err *err)
+{
+    for (size_t i = 0; i < sealed->manifests.count; i += 2) {
+        bool executable = false;
+        with_strvec path = {0};
+        include(freeze, sealed->manifests.strings[i], &path);
+        const char *held = snapshot_file(freeze->snapshot, path.strings[0], &executable);
+        if (!held || strcmp(held, sealed->manifests.strings[i + 1]) != 0) {
+            return err_set(err, ERR_CHANGED, "the manifest '%s' changed while it was frozen",
+                           path.strings[0]);
+        }
+    }
+    return 0;
+}
+
+static int take(struct run *run, const struct sealed_inputs *sealed, struct err *err)
+{
+    struct run_freeze *freeze = &run->tier.freeze;
+    with_strvec included = {0};
+    list_included(run, sealed, &included);
+    const struct snapshot_request wanted = {
+        .root = &freeze->root,
+        .state = &freeze->state,
+        .limits = SNAPSHOT_LIMITS,
+        .include = (const char *const *)strvec_argv(&included),
+    };
+    if (snapshot_take(&wanted, &freeze->snapshot, err) < 0) {
+        return -1;
+    }
+    os_boundary(BOUNDARY_SNAPSHOT_TAKEN);
+    return check_manifests(freeze, sealed, err);
+}
+
+static int identify(struct run *run, struct err *err)
+{
+    struct run_freeze *freeze = &run->tier.freeze;
+    const struct preparation *preparation = &run->preparation;
+    struct frozen_program programs[PROGRAMS];
+    with_sealed_inputs sealed = {0};
+    with_string build = qualification_build(err);
+    if (!build || run_sealed_read(preparation->entrypoint, run->request->argv, &freeze->cwd,
+                                  &sealed, err) < 0) {
+        return -1;
+    }
+    const struct frozen_work work = {
+        .argv = run->request->argv,
+        .programs = programs,
+        .program_count = list_programs(preparation->binding, programs),
+        .cwd = &freeze->cwd,
+        .sealed = sealed.list,
+        .sealed_count = sealed.count,
+        .environment = environment_envp(&preparation->environment),
+        .runner_build = build,
+        .workload = run->request->workload,
+    };
+    if (frozen_read_inputs(&work, &freeze->root, &freeze->inputs, err) < 0 ||
+        take(run, &sealed, err) < 0) {
+        return -1;
+    }
+    return frozen_identity(&work, freeze->inputs, freeze->snapshot, run->tier.frozen, err);
+}
+
+/* --- the copy ----------------------------------------------------------------------------------- */
+
+static int open_copy(struct run_freeze *freeze, struct err *err)
+{
+    const char *below = way_down(freeze);
+    int top = snapshot_tree_fd(freeze->snapshot);
+    if (bfs_dir_open(top, ".", BFS_TRUST_ANY, &freeze->copy, err) < 0) {
+        return -1;
+    }
+    return below[0] ? bfs_dir_open_beneath(&freeze->copy, below, &freeze->copy_cwd, err)
+                    : bfs_dir_open(top, ".", BFS_TRUST_ANY, &freeze->copy_cwd, err);
+}
+
+/* What was found in the checkout is found in the copy, with the same interpreters. */
+static int compare_programs(const struct binding *binding, const struct strvec *before,
+                            struct err *err)
+{
+    size_t count = binding_file_count(binding);
+    for (size_t i = 0; i < count && count == before->count; i++) {
+        if (strcmp(binding_file_identity(binding, i)->sha256, before->strings[i]) != 0) {
+            return err_set(err, ERR_CHANGED, "'%s' changed while it was frozen",
+                           binding_file_path(binding, i));
+        }
+    }
+    return count == before->count
+               ? 0
+               : err_set(err, ERR_CHANGED, "what interprets '%s' changed while it was frozen",
+                         binding_file_path(binding, 0));
+}
+
+static int plan_again(struct run *run, struct err *err)
+{
+    struct run_freeze *freeze = &run->tier.freeze;
+    struct preparation *preparation = &run->preparation;
+    with_strvec before = {0};
+    for (size_t i = 0; i < binding_file_count(preparation->binding); i++) {
+        strvec_push(&before, binding_file_identity(preparation->binding, i)->sha256);
+    }
+    preparation->frozen = (struct frozen_place){
+        .source = {.fd = bfs_dir_fd(&freeze->copy),
+                   .copy = freeze->copy.path,
+                   .place = freeze->root.path},
+        .cwd_fd = bfs_dir_fd(&freeze->copy_cwd),
+        .cwd_path = freeze->copy_cwd.path,
+    };
+    prepare_frozen(preparation);
+    return preparation->binding ? compare_programs(preparation->binding, &before, err) : 0;
+}
+
+static void tell(struct run *run, int64_t began_ns)
+{
+    struct report_frozen *facts = &run->tier.freeze.facts;
+    const struct snapshot *snapshot = run->tier.freeze.snapshot;
+    struct snapshot_figures figures = snapshot_figures(snapshot);
+    *facts = (struct report_frozen){
+        .entries = (int64_t)figures.entries,
+        .bytes = (int64_t)figures.bytes,
+        .files_read = (int64_t)figures.files_read,
+        .files_copied = (int64_t)figures.files_copied,
+        .took_ns = run->request->clock->monotonic_ns() - began_ns,
+    };
+    memcpy(facts->identity, run->tier.frozen, sizeof facts->identity);
+    memcpy(facts->source, snapshot_digest(snapshot), sizeof facts->source);
+    run->facts.frozen = facts;
+}
+
+int run_freeze(struct run *run, struct err *err)
+{
+    struct err why = {0};
+    int64_t began_ns = run->request->clock->monotonic_ns();
+    if (!is_ordinary_user(run)) {
+        return 0;
+    }
+    if (open_places(run, &why) < 0 || identify(run, &why) < 0 ||
+        open_copy(&run->tier.freeze, &why) < 0) {
+        return answer(run, &why, err);
+    }
+    tell(run, began_ns);
+    return plan_again(run, &why) < 0 ? answer(run, &why, err) : 0;
+}
+
+int run_freeze_check(struct run *run, struct err *err)
+{
+    struct run_freeze *freeze = &run->tier.freeze;
+    int64_t began_ns = run->request->clock->monotonic_ns();
+    int result = frozen_check(freeze->inputs, freeze->snapshot, err);
+    freeze->facts.check_ns = run->request->clock->monotonic_ns() - began_ns;
+    return result;
+}
+
+int run_freeze_ended(struct run *run, struct err *err)
+{
+    struct run_freeze *freeze = &run->tier.freeze;
+    freeze->facts.copy_changed = snapshot_check_tree(freeze->snapshot, err) < 0;
+    return freeze->facts.copy_changed ? -1 : 0;
+}
+
+void run_freeze_prune(const struct run *run)
+{
+    struct err ignored = {0};
+    const struct bfs_dir *state = &run->tier.freeze.state;
+    if (fd_is_open(&state->fd) && snapshot_prune(state, COPIES_KEPT, &ignored) < 0) {
+        /* The next run tries again, and all is told and done already. */
+    }
+}
+
+void run_freeze_done(struct run_freeze *freeze)
+{
+    snapshot_free(freeze->snapshot);
+    frozen_inputs_free(freeze->inputs);
+    bfs_dir_done(&freeze->copy_cwd);
+    bfs_dir_done(&freeze->copy);
+    bfs_dir_done(&freeze->cwd);
+    bfs_dir_done(&freeze->root);
+    bfs_dir_done(&freeze->state);
+    *freeze = (struct run_freeze){0};
+}
