@@ -65,6 +65,7 @@ struct scope {
     bool leaf_gone;
     bool leaf_removed;
     bool told_to_leave;
+    bool without_end;
     struct scope_limits limits;
     struct scope_events last;
 };

@@ -93,6 +93,7 @@ static int verify(struct scope *scope, struct err *err)
                        scope->name, seen[0].text);
     }
     bool was_set = seen[1].known && scope->unit.without < 2;
+    scope->without_end = !was_set && runtime_us(scope) != UINT64_MAX;
     if (was_set && seen[1].number != runtime_us(scope)) {
         return err_set(err, ERR_UNAVAILABLE, "RuntimeMaxUSec of %s is %llu, wanted %llu",
                        scope->name, (unsigned long long)seen[1].number,

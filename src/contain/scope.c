@@ -280,6 +280,11 @@ bool scope_is_refused(const struct scope *scope)
     return scope->unit.refused;
 }
 
+bool scope_has_no_end(const struct scope *scope)
+{
+    return scope->without_end;
+}
+
 enum scope_adapter scope_adapter(const struct scope *scope)
 {
     return scope->offer.adapter;

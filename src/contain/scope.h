@@ -162,8 +162,9 @@ struct scope_request {
     int64_t memory_high_bytes; /* 0: none */
     int64_t pids_max;          /* 0: none */
     bool with_io;              /* a wish: io.stat, where the controller is to be had; takes time */
-    int64_t runtime_max_ns;    /* systemd ends the scope then, whoever died; 0: never */
-    int64_t deadline_ns;       /* monotonic; for scope_finish() to be done */
+    int64_t
+        runtime_max_ns; /* systemd ends the scope then, whoever died (scope_has_no_end()); 0: never */
+    int64_t deadline_ns; /* monotonic; for scope_finish() to be done */
     struct scope_patience patience;
 };
 
@@ -191,6 +192,8 @@ struct scope_limits {
 void scope_limits(const struct scope *scope, struct scope_limits *ret_limits);
 /* systemd said that it makes none: it looks for nobody's number any more. */
 bool scope_is_refused(const struct scope *scope);
+/* It was to end at runtime_max_ns, and this systemd (before 244) ends no scope. */
+bool scope_has_no_end(const struct scope *scope);
 enum scope_adapter scope_adapter(const struct scope *scope);
 const char *
 scope_unit(const struct scope *scope); /* NAME.scope; the folder's name where there is no unit */

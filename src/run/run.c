@@ -204,6 +204,11 @@ static void conclude_scope(struct run *run)
     if (ending->scope.held) {
         bool sandboxed = preparation->sandbox && sandbox_verified(preparation->sandbox);
         contain_hold(sandboxed, ending->scope.limits.swap_max_bytes == 0, guarantees);
+        if (ending->scope.has_no_end) {
+            strvec_push(&preparation->notes,
+                        "this systemd ends no scope by itself (before 244): had berm, its watchdog "
+                        "and the anchor all been killed, the time limit would not have held");
+        }
         if (!ending->scope.leaf_empty) {
             guarantees->level[GUARANTEE_DESCENDANTS] = LEVEL_OBSERVED;
             guarantees->why[GUARANTEE_DESCENDANTS] = "the leaf was not seen empty";

@@ -177,6 +177,7 @@ static void note_scope(struct broker *broker)
     const struct scope *scope = broker->hold.scope;
     struct supervise_scope *told = &broker->ending->scope;
     told->adapter = scope_adapter(scope);
+    told->has_no_end = scope_has_no_end(scope);
     scope_limits(scope, &told->limits);
     (void)snprintf(told->unit, sizeof told->unit, "%s", scope_unit(scope));
     (void)snprintf(told->path, sizeof told->path, "%s", scope_path(scope));

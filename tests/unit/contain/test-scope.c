@@ -18,6 +18,28 @@ int __wrap_os_cgroup_move(int cgroup_fd, pid_t pid)
     return kernel.move_result;
 }
 
+/* What systemd would say of a scope. */
+static struct {
+    bool known;
+    uint64_t runtime_max_us;
+} manager;
+
+int __wrap_bus_unit_properties(struct bus *bus, const char *unit, struct bus_property *properties,
+                               int count, int64_t deadline_ns, struct err *err);
+int __wrap_bus_unit_properties(struct bus *bus, const char *unit, struct bus_property *properties,
+                               int count, int64_t deadline_ns, struct err *err)
+{
+    for (int i = 0; i < count; i++) {
+        properties[i].known = !properties[i].is_text && manager.known;
+        properties[i].number = manager.runtime_max_us;
+    }
+    return 0;
+}
+void __wrap_bus_hear_no_jobs(struct bus *bus);
+void __wrap_bus_hear_no_jobs(struct bus *bus)
+{
+}
+
 static void a_name_is_new_each_time(void **state)
 {
     char first[SCOPE_NAME_SIZE];
@@ -123,6 +145,33 @@ static void who_may_not_be_moved_is_moved_by_systemd(void **state)
     }
 }
 
+/* CT-4: an end that an older systemd cannot set is told; one that it set otherwise is a refusal. */
+static void an_end_that_cannot_be_set_is_told(void **state)
+{
+    static const struct {
+        int64_t wanted_ns;
+        int without;
+        bool known;
+        uint64_t seen_us;
+        int result;
+        bool told;
+    } cases[] = {
+        {5000, 0, true, 5, 0, false},  {5000, 1, true, 5, 0, false},
+        {5000, 0, true, 6, -1, false}, {5000, 2, true, UINT64_MAX, 0, true},
+        {5000, 2, false, 0, 0, true},  {5000, 0, false, 0, 0, true},
+        {0, 2, false, 0, 0, false},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct err err = {0};
+        struct scope scope = {.request.runtime_max_ns = cases[i].wanted_ns,
+                              .unit.without = cases[i].without};
+        manager.known = cases[i].known;
+        manager.runtime_max_us = cases[i].seen_us;
+        assert_int_equal(scope_systemd_operations.verify(&scope, &err), cases[i].result);
+        assert_int_equal(scope_has_no_end(&scope), cases[i].told);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +179,7 @@ int main(void)
         cmocka_unit_test(limits_that_are_none_are_refused_before_anything_is_made),
         cmocka_unit_test(both_managers_are_one_adapter),
         cmocka_unit_test(who_may_not_be_moved_is_moved_by_systemd),
+        cmocka_unit_test(an_end_that_cannot_be_set_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ static struct {
     bool leaf_empty;
     int kills;
     bool removed;
+    bool has_no_end;
 } kernel;
 
 void __wrap_scope_limits(const struct scope *scope, struct scope_limits *ret_limits);
@@ -78,6 +79,11 @@ bool __wrap_scope_is_refused(const struct scope *scope)
 {
     return false;
 }
+bool __wrap_scope_has_no_end(const struct scope *scope);
+bool __wrap_scope_has_no_end(const struct scope *scope)
+{
+    return kernel.has_no_end;
+}
 const char *__wrap_scope_unit(const struct scope *scope);
 const char *__wrap_scope_unit(const struct scope *scope)
 {
@@ -98,6 +104,7 @@ enum scope_adapter __wrap_scope_adapter(const struct scope *scope)
 static void what_held_the_run_is_told(void **state)
 {
     kernel.events.oom_kill = 5;
+    kernel.has_no_end = true;
     hold_conclude(&broker);
     const struct supervise_scope *told = &broker.ending->scope;
     assert_int_equal(told->adapter, SCOPE_DELEGATED);
@@ -105,6 +112,7 @@ static void what_held_the_run_is_told(void **state)
     assert_string_equal(told->path, "/sys/fs/cgroup/berm-k7f3-0.scope");
     assert_int_equal(told->limits.memory_max_bytes, 8192);
     assert_int_equal(told->limits.pids_max, 12);
+    assert_true(told->has_no_end);
     assert_int_equal(told->events.oom_kill, 5);
     assert_int_equal(told->counters.memory_peak_bytes, 77);
     assert_non_null(told->leaf_empty);
