@@ -123,11 +123,19 @@ static int64_t value_of(const char *text, const char *key)
     return cgroup_nested_sum(text, name, word);
 }
 
-static int64_t number_in(const struct scope *scope, const char *file)
+static int read_number(const struct scope *scope, const char *file, int64_t *ret_number)
 {
     char text[32];
     ssize_t got = os_cgroup_read(fd_num(&scope->leaf), file, text, sizeof text);
-    return got < 0 ? -1 : cgroup_number(text);
+    *ret_number = got < 0 ? -1 : cgroup_number(text);
+    return got < 0 ? (int)got : *ret_number < 0 ? -EIO : 0;
+}
+
+static int64_t number_in(const struct scope *scope, const char *file)
+{
+    int64_t number = -1;
+    (void)!read_number(scope, file, &number); /* -1: unknown */
+    return number;
 }
 
 int64_t scope_memory_bytes(const struct scope *scope)
@@ -139,14 +147,19 @@ int scope_memory_kept(const struct scope *scope, int64_t *ret_bytes)
 {
     static const char *const cached[] = {"active_file", "inactive_file", "slab_reclaimable"};
     char text[CGROUP_TEXT_SIZE];
-    int leaf = fd_num(&scope->leaf);
-    /* The sum before its parts: what is cached in between makes it less, and never more. */
-    ssize_t got = os_cgroup_read(leaf, "memory.current", text, sizeof text);
-    int64_t bytes = got < 0 ? -1 : cgroup_number(text);
-    got = got < 0 ? got : os_cgroup_read(leaf, "memory.stat", text, sizeof text);
-    if (got < 0 || bytes < 0) {
-        return got < 0 ? (int)got : -EIO;
+    int64_t before = 0;
+    int64_t after = 0;
+    int result = read_number(scope, "memory.current", &before);
+    ssize_t got = result < 0
+                      ? result
+                      : os_cgroup_read(fd_num(&scope->leaf), "memory.stat", text, sizeof text);
+    result = got < 0 ? (int)got : read_number(scope, "memory.current", &after);
+    if (result < 0) {
+        return result;
     }
+    /* What the kernel took back before the parts were read is still in the first sum, and what it cached
+     * behind them is in the second already: each alone can be too much. */
+    int64_t bytes = before < after ? before : after;
     for (size_t i = 0; i < countof(cached); i++) {
         int64_t part = cgroup_value(text, cached[i]);
         if (part < 0) {
