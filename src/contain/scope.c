@@ -142,12 +142,12 @@ static int give_up(struct scope *scope, const char *what, struct err *err)
                : err_set(err, ERR_TIMEOUT, "%s of %s did not answer in time", what, scope->name);
 }
 
-static int hear_anchor(struct scope *scope, enum anchor_word wanted, struct err *err)
+static int hear_anchor(struct scope *scope, enum anchor_word wanted, int64_t deadline_ns,
+                       struct err *err)
 {
     char word = 0;
     struct patience *patience = &scope->patience;
     int channel = scope->request.anchor_channel;
-    int64_t deadline_ns = scope->request.deadline_ns;
     int ready = 0;
     do {
         ready = patience_wait(patience, channel, POLLIN, deadline_ns);
@@ -166,17 +166,17 @@ static int hear_anchor(struct scope *scope, enum anchor_word wanted, struct err 
 }
 
 /* From then on the anchor outlives a stop, and does not leave before it is in its unit. */
-static int name_unit(struct scope *scope, const char *name, struct err *err)
+static int name_unit(struct scope *scope, const char *name, int64_t deadline_ns, struct err *err)
 {
-    struct anchor_unit unit = {
-        .order = ANCHOR_UNIT, .until_ns = scope->request.deadline_ns + SCOPE_SETTLE_MS * NS_PER_MS};
+    struct anchor_unit unit = {.order = ANCHOR_UNIT,
+                               .until_ns = deadline_ns + SCOPE_SETTLE_MS * NS_PER_MS};
     (void)snprintf(unit.name, sizeof unit.name, "%s", name);
     ssize_t sent = os_send(scope->request.anchor_channel, &unit, sizeof unit);
     if (sent != (ssize_t)sizeof unit) {
         return err_sys(err, sent < 0 ? (int)sent : EIO, "the anchor of %s cannot be told",
                        scope->name);
     }
-    return hear_anchor(scope, ANCHOR_READY, err);
+    return hear_anchor(scope, ANCHOR_READY, deadline_ns, err);
 }
 
 int scope_begin(const struct scope_request *request, struct scope **ret_scope, struct err *err)
@@ -199,7 +199,7 @@ int scope_begin(const struct scope_request *request, struct scope **ret_scope, s
     (void)snprintf(scope->description, sizeof scope->description, "a run of berm");
     scope->patience = (struct patience){.who = request->patience};
     bool is_unit = scope->offer.adapter != SCOPE_DELEGATED; /* else nobody looks for its number */
-    if (name_unit(scope, is_unit ? scope->name : "", err) < 0 ||
+    if (name_unit(scope, is_unit ? scope->name : "", request->deadline_ns, err) < 0 ||
         scope->operations->begin(scope, err) < 0) {
         return -1;
     }
@@ -218,7 +218,7 @@ static int give_folders(struct scope *scope, struct err *err)
         return err_sys(err, sent < 0 ? (int)sent : EIO, "the anchor of %s cannot be told",
                        scope->name);
     }
-    if (hear_anchor(scope, ANCHOR_HOLDS, err) < 0) {
+    if (hear_anchor(scope, ANCHOR_HOLDS, scope->request.deadline_ns, err) < 0) {
         return -1;
     }
     scope->holds = true;
@@ -360,11 +360,12 @@ static bool remove_leaf(struct scope *scope, struct scope_removed *removed)
     return true;
 }
 
-static bool release_anchor(struct scope *scope, struct scope_removed *removed)
+static bool release_anchor(struct scope *scope, int64_t deadline_ns, struct scope_removed *removed)
 {
     const char order = ANCHOR_LEAVE;
     struct err ignored = {0};
-    if (!scope->told_to_leave && scope_is_refused(scope) && name_unit(scope, "", &ignored) < 0) {
+    if (!scope->told_to_leave && scope_is_refused(scope) &&
+        name_unit(scope, "", deadline_ns, &ignored) < 0) {
         /* It does not know that nobody looks for its number any more, and leaves later. */
     }
     if (!scope->told_to_leave) {
@@ -425,7 +426,7 @@ void scope_remove(struct scope *scope, int64_t deadline_ns, struct scope_removed
         if (!remove_leaf(scope, ret_removed)) {
             return; /* somebody is in it */
         }
-        if (release_anchor(scope, ret_removed) && remove_scope(scope, ret_removed) &&
+        if (release_anchor(scope, deadline_ns, ret_removed) && remove_scope(scope, ret_removed) &&
             forget_unit(scope, deadline_ns, ret_removed)) {
             ret_removed->gone = &scope_is_gone;
             os_boundary(BOUNDARY_SCOPE_GONE);

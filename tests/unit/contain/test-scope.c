@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "anchor-message.h"
+#include "clock.h"
 #include "scope-priv.h"
 
 static struct {
@@ -145,6 +148,48 @@ static void who_may_not_be_moved_is_moved_by_systemd(void **state)
     }
 }
 
+static int64_t waited_until_ns;
+
+int __wrap_patience_wait(struct patience *patience, int fd, short events, int64_t deadline_ns);
+int __wrap_patience_wait(struct patience *patience, int fd, short events, int64_t deadline_ns)
+{
+    waited_until_ns = deadline_ns;
+    return events;
+}
+
+static int is_unknown(struct scope *scope, int64_t deadline_ns, struct err *err)
+{
+    return 0;
+}
+
+/* R28: of a unit that was refused late the anchor is told all the same: its removal has a time of its own. */
+static void a_removal_has_its_own_deadline(void **state)
+{
+    static const struct scope_operations operations = {.forget = is_unknown};
+    const char word = ANCHOR_READY;
+    int channel[2];
+    int ended[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel), 0);
+    assert_int_equal(pipe2(ended, O_CLOEXEC), 0);
+    assert_int_equal(write(ended[1], "", 1), 1);
+    assert_int_equal(write(channel[1], &word, 1), 1);
+    struct scope_removed removed;
+    struct scope scope = {
+        .operations = &operations,
+        .unit.refused = true,
+        .request = {.anchor_channel = channel[0], .anchor_pidfd = ended[0], .deadline_ns = 1}};
+    scope_remove(&scope, 1000, &removed);
+    assert_int_equal(waited_until_ns, 1000);
+    struct anchor_unit told;
+    assert_int_equal(read(channel[1], &told, sizeof told), sizeof told);
+    assert_int_equal(told.until_ns, 1000 + SCOPE_SETTLE_MS * NS_PER_MS);
+    assert_non_null(removed.gone);
+    for (int i = 0; i < 2; i++) {
+        close(channel[i]);
+        close(ended[i]);
+    }
+}
+
 /* CT-4: an end that an older systemd cannot set is told; one that it set otherwise is a refusal. */
 static void an_end_that_cannot_be_set_is_told(void **state)
 {
@@ -179,6 +224,7 @@ int main(void)
         cmocka_unit_test(limits_that_are_none_are_refused_before_anything_is_made),
         cmocka_unit_test(both_managers_are_one_adapter),
         cmocka_unit_test(who_may_not_be_moved_is_moved_by_systemd),
+        cmocka_unit_test(a_removal_has_its_own_deadline),
         cmocka_unit_test(an_end_that_cannot_be_set_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
