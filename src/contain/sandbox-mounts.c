@@ -89,18 +89,11 @@ bool mount_is_covered(const struct mount_table *table, const struct mountinfo *e
 static bool may_be_written(const struct sandbox *sandbox, const struct mountinfo *entry,
                            dev_t private_device)
 {
-    static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
-                                          "/dev/random", "/dev/urandom", "/dev/tty"};
     if (entry->device == private_device || strcmp(entry->type, "devpts") == 0) {
         return true;
     }
     if (strcmp(entry->type, "proc") == 0) { /* another one is not the sandbox's */
         return path_is_beneath(entry->path, "/proc");
-    }
-    for (size_t i = 0; i < countof(devices); i++) {
-        if (strcmp(entry->path, devices[i]) == 0) {
-            return true;
-        }
     }
     for (size_t i = 0; i < sandbox->root_count; i++) {
         if (path_is_beneath(entry->path, sandbox->roots[i].path)) {

@@ -168,21 +168,18 @@ int os_place_of(int fd, struct os_place *ret_place)
     /* The beginning of struct statx, as far as it is needed; it is 256 bytes long. */
     struct {
         uint32_t mask;
-        uint32_t unneeded[6];
-        uint16_t mode;
-        uint16_t padding;
+        uint32_t unneeded[7];
         uint64_t inode;
         uint64_t times_and_sizes[12];
         uint32_t device[2];
         uint64_t mount_id;
         uint64_t rest[13];
     } facts = {0};
-    _Static_assert(sizeof facts == 256 && offsetof(__typeof__(facts), mode) == 0x1c &&
-                       offsetof(__typeof__(facts), inode) == 0x20 &&
+    _Static_assert(sizeof facts == 256 && offsetof(__typeof__(facts), inode) == 0x20 &&
                        offsetof(__typeof__(facts), device) == 0x88 &&
                        offsetof(__typeof__(facts), mount_id) == 0x90,
                    "statx(2)");
-    const unsigned wanted = 0x1000 | 0x100 | 0x3; /* STATX_MNT_ID, _INO, _TYPE and _MODE */
+    const unsigned wanted = 0x1000 | 0x100; /* STATX_MNT_ID and _INO */
     int result = (int)OS_CALL(statx, syscall(SYS_statx, fd, "", AT_EMPTY_PATH, wanted, &facts));
     if (result < 0) {
         return result;
@@ -192,8 +189,7 @@ int os_place_of(int fd, struct os_place *ret_place)
     }
     *ret_place = (struct os_place){.mount_id = facts.mount_id,
                                    .inode = facts.inode,
-                                   .device = {facts.device[0], facts.device[1]},
-                                   .mode = facts.mode};
+                                   .device = {facts.device[0], facts.device[1]}};
     return 0;
 }
 

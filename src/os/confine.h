@@ -50,7 +50,6 @@ struct os_place {
     uint64_t mount_id;
     uint64_t inode;
     uint32_t device[2];
-    uint32_t mode;
 };
 int os_place_of(int fd, struct os_place *ret_place) must_check;
 

@@ -22,6 +22,11 @@ static int64_t round_down(int64_t bytes, int64_t unit)
     return bytes < 0 ? bytes : bytes - bytes % unit;
 }
 
+int64_t envelope_high_bytes(int64_t memory_bytes)
+{
+    return round_down(memory_bytes / 5 * 4, os_page_bytes());
+}
+
 void envelope_derive(struct envelope *envelope)
 {
     int64_t page = os_page_bytes();
@@ -29,7 +34,7 @@ void envelope_derive(struct envelope *envelope)
     int64_t memory = round_down(number_least(3 * gib, envelope->total_memory_bytes / 4), page);
     envelope->tier = (struct envelope_limits){
         .memory_max_bytes = memory,
-        .memory_high_bytes = round_down(memory / 5 * 4, page),
+        .memory_high_bytes = envelope_high_bytes(memory),
         .memory_page_bytes = page,
         .os_reserve_bytes = ENVELOPE_RESERVE_BYTES,
         .pids_max = TIER_TASKS,

@@ -64,6 +64,8 @@ int envelope_read(int cwd_fd, int64_t realtime_ns, struct envelope *ret_envelope
                   struct err *err) must_check;
 /* The limits that follow from a machine of that size; pure. */
 void envelope_derive(struct envelope *envelope);
+/* The highest mark of declared work beneath such a limit; 0: it leaves room for none. */
+int64_t envelope_high_bytes(int64_t memory_bytes);
 /* The fields that a report keeps as preflight.envelope. */
 json_t *envelope_to_json(const struct envelope *envelope, const char *cwd) must_check;
 /* "preflight.memory": the limit and the reserve fit into what is available. */

@@ -27,13 +27,6 @@ static int64_t plain_temporary(const struct envelope *envelope)
     return quarter - quarter % envelope->tier.memory_page_bytes;
 }
 
-/* Without a ceiling when the memory limit is too small for a mark below it: that is refused by itself. */
-static int64_t high_ceiling(const struct envelope *envelope, int64_t memory_bytes)
-{
-    int64_t most = memory_bytes / 5 * 4;
-    return most - most % envelope->tier.memory_page_bytes;
-}
-
 /* `decided` are those that come before it. */
 static struct standing standing_of(const struct run_request *request,
                                    const struct envelope *envelope,
@@ -49,7 +42,7 @@ static struct standing standing_of(const struct run_request *request,
                                  "default: available less the reserve", tier->memory_max_bytes,
                                  "a quarter of this host's memory, and 3 GiB at most"};
     case LIMIT_MEMORY_HIGH:
-        return (struct standing){0, "default", high_ceiling(envelope, decided->memory_bytes),
+        return (struct standing){0, "default", envelope_high_bytes(decided->memory_bytes),
                                  "four fifths of the memory limit"};
     case LIMIT_PIDS:
         return (struct standing){envelope->plain_tasks, "default", tier->pids_max, fixed};

@@ -35,7 +35,7 @@ static void what_the_plan_opens_may_be_written(void **state)
         ROOT PRIVATE,
         ROOT "2 1 0:22 / /proc rw,nosuid - proc proc rw\n",
         ROOT "2 1 0:22 / /dev/pts rw,nosuid - devpts devpts rw\n",
-        ROOT "2 1 0:5 /null /dev/null rw,nosuid - devtmpfs devtmpfs rw\n",
+        ROOT "2 1 0:5 /null /dev/null ro,nosuid - devtmpfs devtmpfs rw\n",
         ROOT "2 1 254:0 /home/u/a\\040b /home/u/a\\040b rw - ext4 /dev/vda rw\n",
         ROOT "2 1 254:0 /x /home/u/a\\040b/below rw - ext4 /dev/vda rw\n",
         ROOT "2 1 0:22 / /home/u/a\\040b/proc rw - proc x rw\n"
@@ -62,6 +62,7 @@ static void anything_else_is_a_refusal_that_names_it(void **state)
     } bad[] = {
         {"1 0 254:0 / / rw - ext4 /dev/vda rw\n", "written (/)"},
         {ROOT "2 1 0:61 / /dev/shm rw - tmpfs tmpfs rw\n", "written (/dev/shm)"},
+        {ROOT "2 1 0:5 /null /dev/null rw - devtmpfs x rw\n", "written (/dev/null)"},
         {ROOT "2 1 0:61 / /home/u/a rw - ext4 x rw\n", "written (/home/u/a)"},
         {ROOT "2 1 0:61 / /home/u/a\\040bc rw - ext4 x rw\n", "written (/home/u/a bc)"},
         /* What it stands on does not cover it, wherever that is listed, nor what covers nothing. */
