@@ -111,18 +111,34 @@ static void what_is_hidden_as_a_whole_is_covered(void **state)
     assert_false(covers(&sandbox, "/opt/u"));
 }
 
-/* Only that one, after the tree was covered, and nothing in it can be written. */
+/* SB-7: only that one, after the tree was covered, and nothing in it can be written. */
 static void the_own_control_group_is_shown(void **state)
 {
     struct trial trial = {0};
     trial_plan(&trial, *state);
+    while (trial.sandbox->mount_count > 0) { /* what else is planned depends on this host */
+        memory_free(trial.sandbox->mounts[--trial.sandbox->mount_count].path);
+    }
+    sandbox_add_mount(trial.sandbox, MOUNT_READ_ONLY, "/", "");
+    sandbox_add_mount(trial.sandbox, MOUNT_EMPTY, "/sys/fs/cgroup", "");
     sandbox_show_cgroup(trial.sandbox, "/sys/fs/cgroup/berm-x.scope/payload");
     with_string words = arguments_of(trial.sandbox);
-    const char *covered = strstr(words, "--tmpfs /sys/fs/cgroup ");
-    const char *shown = strstr(words, "--ro-bind /sys/fs/cgroup/berm-x.scope/payload "
-                                      "/sys/fs/cgroup/berm-x.scope/payload");
-    assert_true(!covered || (shown && covered < shown));
-    assert_non_null(shown);
+    const char *mounts = strstr(words, "--ro-bind / /");
+    assert_non_null(mounts);
+    assert_string_equal(mounts, "--ro-bind / / --tmpfs /sys/fs/cgroup "
+                                "--ro-bind /sys/fs/cgroup/berm-x.scope/payload "
+                                "/sys/fs/cgroup/berm-x.scope/payload");
+    assert_false(covers(trial.sandbox, "/sys/fs/cgroup")); /* it would cover that one too */
+    trial_done(&trial);
+}
+
+/* SB-7: and the tree is covered wherever there is one. */
+static void the_tree_of_control_groups_is_hidden(void **state)
+{
+    struct trial trial = {0};
+    trial_plan(&trial, *state);
+    assert_int_equal(has_mount(trial.sandbox, MOUNT_EMPTY, "/sys/fs/cgroup"),
+                     access("/sys/fs/cgroup", F_OK) == 0);
     trial_done(&trial);
 }
 
@@ -158,6 +174,7 @@ int main(void)
         IN_PLACE(the_network_is_the_hosts_when_asked_for),
         cmocka_unit_test(what_is_hidden_as_a_whole_is_covered),
         IN_PLACE(the_own_control_group_is_shown),
+        IN_PLACE(the_tree_of_control_groups_is_hidden),
         IN_PLACE(names_are_no_options),
     };
     return cmocka_run_group_tests_name("contain/sandbox-bwrap", tests, NULL, NULL);
