@@ -110,6 +110,13 @@ static bool may_wait(const struct berm_daemon *daemon, int64_t until_ns)
            berm_exchange_now_ns() < until_ns;
 }
 
+/* No longer than there is time. */
+static void pause_until(int64_t until_ns)
+{
+    int64_t left_ms = (until_ns - berm_exchange_now_ns()) / 1000000;
+    (void)poll(NULL, 0, left_ms < 0 ? 0 : left_ms < PAUSE_MS ? (int)left_ms : PAUSE_MS);
+}
+
 int berm_daemon_step_in(const struct view *view, enum berm_daemon_step step, const char *name,
                         const char *reservation, int64_t pid, struct berm_daemon *ret_daemon,
                         int timeout_ms)
@@ -134,8 +141,14 @@ int berm_daemon_step_in(const struct view *view, enum berm_daemon_step step, con
     }
     result = ask(view, &own, &request, ret_daemon, until_ns);
     while (may_wait(ret_daemon, until_ns)) {
-        (void)poll(NULL, 0, PAUSE_MS);
-        result = ask(view, &own, &request, ret_daemon, until_ns);
+        struct berm_daemon next = {.state = -1};
+        pause_until(until_ns);
+        int asked = ask(view, &own, &request, &next, until_ns);
+        if (next.error == ETIMEDOUT) {
+            break; /* the last answer says more than that there was none any more */
+        }
+        *ret_daemon = next;
+        result = asked;
     }
     berm_own_close(&own);
     return result;
@@ -144,11 +157,13 @@ int berm_daemon_step_in(const struct view *view, enum berm_daemon_step step, con
 static int step(enum berm_daemon_step wanted, const char *name, const char *reservation,
                 int64_t pid, struct berm_daemon *ret_daemon, size_t size, int timeout_ms)
 {
+    int errno_of_the_caller = errno;
     struct berm_daemon daemon;
     int result = berm_daemon_step_in(&berm_view_of_the_kernel, wanted, name, reservation, pid,
                                      &daemon, timeout_ms);
     memset(ret_daemon, 0, size);
     memcpy(ret_daemon, &daemon, size < sizeof daemon ? size : sizeof daemon);
+    errno = errno_of_the_caller;
     return result;
 }
 

@@ -2,6 +2,22 @@
 
 #define HEX "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
+static int finds_left = -1; /* before there is no time any more; -1: there is */
+
+int __real_berm_exchange_find(const struct view *view, const struct own *own, int64_t until_ns,
+                              bool *ret_in_sandbox);
+int __wrap_berm_exchange_find(const struct view *view, const struct own *own, int64_t until_ns,
+                              bool *ret_in_sandbox);
+int __wrap_berm_exchange_find(const struct view *at, const struct own *own, int64_t until_ns,
+                              bool *ret_in_sandbox)
+{
+    if (finds_left == 0) {
+        return -ETIMEDOUT;
+    }
+    finds_left -= finds_left > 0;
+    return __real_berm_exchange_find(at, own, until_ns, ret_in_sandbox);
+}
+
 static struct daemon_answer granted(void)
 {
     return (struct daemon_answer){.magic = CONTEXT_MAGIC,
@@ -190,6 +206,37 @@ static void a_start_waits_for_the_binding(void **state)
     assert_int_equal(asked.daemon.result, BERM_DAEMON_DONE);
 }
 
+/* And when it has none left, it is the last answer that is told. */
+static void an_answer_outlives_the_time(void **state)
+{
+    int pipes[2][2];
+    struct daemon_answer answer = granted();
+    answer.refusal = DAEMON_REFUSED_NOT_YET;
+    answer.state = DAEMON_RESERVED;
+    memcpy(answer.text, "not bound yet", 14);
+    finds_left = 1;
+    pid_t child = begin(BERM_DAEMON_START, patience_ms, pipes);
+    finds_left = -1;
+    with_fd listener = listening();
+    assert_int_equal(write(pipes[0][1], "x", 1), 1);
+    (void)answer_once(&listener, CONTEXT_OK, &answer, sizeof answer);
+    struct asked asked = end(child, pipes);
+    assert_int_equal(asked.result, -1);
+    assert_int_equal(asked.daemon.result, BERM_DAEMON_REFUSED);
+    assert_int_equal(asked.daemon.refusal, DAEMON_REFUSED_NOT_YET);
+    assert_int_equal(asked.daemon.state, DAEMON_RESERVED);
+    assert_string_equal(asked.daemon.text, "not bound yet");
+}
+
+static void errno_is_the_callers(void **state)
+{
+    struct berm_daemon daemon;
+    errno = EXDEV;
+    assert_int_equal(berm_daemon_reserve("graphd", &daemon, sizeof daemon, 0), -1);
+    assert_int_equal(errno, EXDEV);
+    assert_true(daemon.error != 0);
+}
+
 static void nobody_is_asked_for_what_is_malformed(void **state)
 {
     struct berm_daemon daemon;
@@ -219,6 +266,8 @@ int main(void)
         cmocka_unit_test(a_refusal_says_why),
         cmocka_unit_test(what_is_no_answer_proves_nothing),
         cmocka_unit_test(a_start_waits_for_the_binding),
+        cmocka_unit_test(an_answer_outlives_the_time),
+        cmocka_unit_test(errno_is_the_callers),
         cmocka_unit_test(nobody_is_asked_for_what_is_malformed),
     };
     return cmocka_run_group_tests(tests, view_begin, fake_end);
