@@ -301,6 +301,19 @@ static bool is_plain(const char *rest, bool git_may_be)
     return true;
 }
 
+/* By whatever name: a repository may have its folder anywhere in a root. */
+static bool is_closed(const struct sandbox *sandbox, const char *path)
+{
+    for (size_t i = 0; i < sandbox->rule_count; i++) {
+        const struct sandbox_rule *rule = &sandbox->rules[i];
+        bool closes = rule->kind == LAUNCH_CLOSE || rule->kind == LAUNCH_MASK;
+        if (closes && path_is_beneath(path, rule->path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *rest_of(const char *path, const char *root)
 {
     const char *rest = path + strlen(root);
@@ -317,7 +330,8 @@ enum sandbox_place sandbox_place_of(const struct sandbox *sandbox, const char *p
         root = path_is_beneath(path, at->path) && deeper ? at : root;
     }
     const char *top = root ? root->path : "/tmp";
-    if ((!root && !path_is_beneath(path, top)) || !is_plain(rest_of(path, top), !root)) {
+    if ((!root && !path_is_beneath(path, top)) || !is_plain(rest_of(path, top), !root) ||
+        is_closed(sandbox, path)) {
         return SANDBOX_NOWHERE;
     }
     *ret_rest = rest_of(path, top);

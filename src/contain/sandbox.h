@@ -109,7 +109,8 @@ bool sandbox_becomes(const struct sandbox *sandbox, uid_t *ret_uid, gid_t *ret_g
  * has the time. */
 int sandbox_know_self(struct sandbox *sandbox, struct err *err) must_check;
 /* Where a path of the payload lies that it may write to, by its components alone: whoever goes there from
- * the folder must follow no link and leave no file system. .git and .berm of a writable root are nowhere. */
+ * the folder must follow no link and leave no file system. .git and .berm of a writable root are nowhere, and so is
+ * what is closed in it, wherever git is led. */
 enum sandbox_place {
     SANDBOX_NOWHERE,
     SANDBOX_PRIVATE_PLACE, /* in /tmp, of the private file system */

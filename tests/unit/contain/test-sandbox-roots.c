@@ -82,6 +82,35 @@ static void where_the_payload_may_keep_things(void **state)
     trial_done(&trial);
 }
 
+/* MD-7: nor lies it where git is led to from .git, under any name. */
+static void a_place_that_is_closed_is_nowhere(void **state)
+{
+    struct place *place = *state;
+    int fd = -1;
+    const char *rest = NULL;
+    assert_int_equal(mkdirat(place->fd, "deep", 0755), 0);
+    assert_int_equal(mkdirat(place->fd, "deep/data", 0755), 0);
+    put(place, ".git", "gitdir: deep/data\n");
+    struct trial trial = {.request = {.writable = WORDS(".")}};
+    trial_plan(&trial, place);
+    static const struct {
+        const char *path;
+        enum sandbox_place place;
+    } cases[] = {{"deep", SANDBOX_WRITABLE_PLACE},
+                 {"deep/datas", SANDBOX_WRITABLE_PLACE},
+                 {"deep/data", SANDBOX_NOWHERE},
+                 {"deep/data/hooks", SANDBOX_NOWHERE},
+                 {"", SANDBOX_WRITABLE_PLACE}};
+    for (size_t i = 0; i < countof(cases); i++) {
+        with_string path =
+            memory_format("%s%s%s", trial.path, cases[i].path[0] ? "/" : "", cases[i].path);
+        if (sandbox_place_of(trial.sandbox, path, &fd, &rest) != cases[i].place) {
+            fail_msg("%s", path);
+        }
+    }
+    trial_done(&trial);
+}
+
 static void what_steers_others_is_closed(void **state)
 {
     struct place *place = *state;
@@ -238,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_PLACE(not_everything_may_be_opened),
         IN_PLACE(where_the_payload_may_keep_things),
+        IN_PLACE(a_place_that_is_closed_is_nowhere),
         IN_PLACE(what_steers_others_is_closed),
         IN_PLACE(a_link_is_covered),
         IN_PLACE(where_git_is_led_is_closed),
