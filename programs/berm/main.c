@@ -23,6 +23,8 @@ static verb_function *const functions[VERB_COUNT] = {
     [VERB_RECOVER] = verb_recover,
     [VERB_HELP] = verb_help,
     [VERB_SELF_TEST] = verb_self_test,
+    [VERB_PROMOTIONS] = verb_promotions,
+    [VERB_FENCE] = verb_fence,
     [VERB_VERSION] = verb_version,
 };
 

@@ -82,6 +82,10 @@ int request_from_options(const struct options *options, struct run_request *requ
         request->tier = (enum context_tier)(options->values[OPTION_TIER].number + 1);
     }
     request->promote = options_given(options, OPTION_PROMOTE);
+    if (options_given(options, OPTION_WAIT)) {
+        const struct option_value *wait = &options->values[OPTION_WAIT];
+        request->wait_ms = wait->text ? wait->number : -1;
+    }
     set_stdin(options, request);
     if (options_given(options, OPTION_ENV)) {
         strvec_push_all(&request->overrides, options->values[OPTION_ENV].texts.strings);

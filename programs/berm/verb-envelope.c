@@ -2,12 +2,14 @@
 #include <limits.h>
 #include <string.h>
 
+#include "archive.h"
 #include "clock.h"
 #include "contain.h"
 #include "envelope.h"
 #include "file.h"
 #include "lookup.h"
 #include "process.h"
+#include "promotion.h"
 #include "qualification.h"
 #include "say.h"
 #include "text.h"
@@ -83,6 +85,19 @@ static void add_attestation(struct buf *out, const json_t *envelope)
     buf_add_char(out, '\n');
 }
 
+static void add_promotions(struct buf *out, const json_t *envelope)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach((json_t *)(uintptr_t)lookup(envelope, "promotion.completed"), i, one) {
+        buf_add_string(out, i == 0 ? "promoted   " : ", ");
+        add_text(out, one, "workload");
+        buf_add_char(out, ' ');
+        add_text(out, one, "tier");
+    }
+    buf_add_string(out, i == 0 ? "promoted   nothing\n" : "\n");
+}
+
 static void describe(struct buf *out, const json_t *envelope)
 {
     buf_add_string(out, "host       ");
@@ -121,6 +136,7 @@ static void describe(struct buf *out, const json_t *envelope)
     add_guarantees(out, envelope);
     add_with_sandbox(out, envelope);
     add_attestation(out, envelope);
+    add_promotions(out, envelope);
 }
 
 static int say(const struct options *options, const json_t *envelope, struct err *err)
@@ -131,6 +147,22 @@ static int say(const struct options *options, const json_t *envelope, struct err
     with_buf text = buf_new(TEXT_BYTES);
     describe(&text, envelope);
     return say_result(&text, err);
+}
+
+/* {completed, value}: all of them, and the file; null: there is none. */
+static int set_promotions(json_t *envelope, struct err *err)
+{
+    with_bfs_dir folder = {0};
+    with_promotions promotions = {0};
+    int there = archive_open_state(os_environment_all(), &folder, err);
+    there = there > 0 ? promotions_read(&folder, &promotions, err) : there;
+    json_t *value = there > 0 ? record_encode(&promotions_record, &promotions) : NULL;
+    json_t *promotion = json_object();
+    json_object_set_new(promotion, "completed",
+                        value ? json_incref(json_object_get(value, "promotions")) : json_array());
+    json_object_set_new(promotion, "value", value ? value : json_null());
+    json_object_set_new(envelope, "promotion", promotion);
+    return there < 0 ? -1 : 0;
 }
 
 int verb_envelope(const struct options *options, struct verb_end *ret_end, struct err *err)
@@ -160,11 +192,12 @@ int verb_envelope(const struct options *options, struct verb_end *ret_end, struc
     contain.could = could;
     with_json json = envelope_to_json(&envelope, name);
     contain_add_to_envelope(&contain, json);
-    /* An attestation that cannot be believed is told with the rest, and is an error all the same. */
+    /* An attestation, or promotions, that cannot be believed are told with the rest, and are an error all the same. */
     struct err unbelievable = {0};
     with_qualification qualification = {0};
     int believed = qualification_read(os_environment_all(), &offer, &qualification, &unbelievable);
     json_object_set_new(json, "attestation", qualification_to_json(&qualification));
+    believed = set_promotions(json, believed < 0 ? NULL : &unbelievable) < 0 ? -1 : believed;
     if (say(options, json, err) < 0) {
         return -1;
     }

@@ -11,6 +11,7 @@
 #include "request.h"
 #include "say.h"
 #include "summary.h"
+#include "text.h"
 #include "verb.h"
 
 static int explain(const struct options *options, const struct run_request *request,
@@ -95,6 +96,23 @@ static void summarise(const struct options *options, const struct run_result *re
     say_words(&text);
 }
 
+static void say_wait(const char *why)
+{
+    with_buf text = buf_new(1000);
+    buf_add_string(&text, "berm: wait   for its turn: ");
+    text_neutralise(&text, span_of_string(why));
+    buf_add_char(&text, '\n');
+    say_words(&text);
+}
+
+static void say_promoted(const struct run_request *request)
+{
+    with_buf text = buf_new(1000);
+    buf_add_format(&text, "berm: tier   %s: workload %s is promoted; `berm promotions`\n",
+                   option_tier_words[request->tier], request->workload);
+    say_words(&text);
+}
+
 int verb_run(const struct options *options, struct verb_end *ret_end, struct err *err)
 {
     with_request request = run_request_plain();
@@ -115,6 +133,7 @@ int verb_run(const struct options *options, struct verb_end *ret_end, struct err
         request.pass_fd[STREAM_STDERR] = STDERR_FILENO;
     }
     announce_stdin(options);
+    request.on_wait = options_given(options, OPTION_QUIET) ? NULL : say_wait;
 
     with_run_result result = {0};
     if (execute(options, &request, &result, err) < 0) {
@@ -123,6 +142,9 @@ int verb_run(const struct options *options, struct verb_end *ret_end, struct err
     ret_end->exit_code = result.exit_code;
     ret_end->die_of = result.die_of;
     summarise(options, &result);
+    if (result.promoted && !options_given(options, OPTION_QUIET)) {
+        say_promoted(&request);
+    }
     if (json_path && json_file_write(&json_file, result.record, err) < 0) {
         return err_wrap(err, "--json=%s", json_path);
     }

@@ -23,6 +23,8 @@ verb_function verb_run;
 verb_function verb_show;
 verb_function verb_envelope;
 verb_function verb_self_test;
+verb_function verb_promotions;
+verb_function verb_fence;
 verb_function verb_validate_report;
 verb_function verb_config;
 verb_function verb_context;

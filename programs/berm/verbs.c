@@ -342,6 +342,19 @@ static const struct option run_options[] = {
         .help = "with --tier: a success opens the next tier",
     },
     {
+        .id = OPTION_WAIT,
+        .kind = KIND_DURATION,
+        .name = "--wait",
+        .value = "30s",
+        .group = "contain",
+        .help = "with --tier: wait for its turn on this host",
+        .more = "At a tier one run is on its way on a host at a time. Without a duration it waits "
+                "for as long as it takes; Ctrl-C gives up.",
+        .minimum = 1,
+        .maximum = RUN_WAIT_MAX_MS,
+        .optional_value = true,
+    },
+    {
         .id = OPTION_WORKLOAD,
         .kind = KIND_TEXT,
         .name = "--workload",
@@ -440,6 +453,23 @@ static const struct option self_test_options[] = {
         .group = "results",
         .help = "no line for each case",
     },
+};
+
+static const struct option promotions_options[] = {
+    JSON_FLAG("one object"),
+};
+
+static const struct option fence_options[] = {
+    {
+        .id = OPTION_REASON,
+        .kind = KIND_TEXT,
+        .name = "--reason",
+        .value = "TEXT",
+        .group = "what",
+        .help = "for clear: what makes the work safe to be tried again",
+        .more = "It is kept in the file with the fence, 400 bytes at most.",
+    },
+    JSON_FLAG("one object"),
 };
 
 static const struct option validate_report_options[] = {
@@ -616,6 +646,37 @@ const struct verb verbs[VERB_COUNT] = {
                 "Exit status 0: passed; 1: not passed; 3: this host cannot enforce it, and nothing "
                 "was run.",
             OPTIONS(self_test_options),
+        },
+    [VERB_PROMOTIONS] =
+        {
+            .id = VERB_PROMOTIONS,
+            .name = "promotions",
+            .operands = "",
+            .summary = "which workloads succeeded at which tier",
+            .about =
+                "A run with --tier and --promote that succeeds, and leaves nothing behind, is a "
+                "promotion of its workload: the next tier is open for that very work. A changed "
+                "source, word, input or berm is other work, for which the smaller tiers are run "
+                "again; a later promotion of the workload at a tier takes the place of the earlier "
+                "one. berm promotions lists them, and changes nothing.",
+            OPTIONS(promotions_options),
+        },
+    [VERB_FENCE] =
+        {
+            .id = VERB_FENCE,
+            .name = "fence",
+            .operands = "list | clear ID --reason TEXT",
+            .summary = "work that no tier tries again, and why",
+            .about =
+                "Right before a run at a tier releases its command, a fence is put up for that "
+                "very "
+                "work, and goes when the command ended by itself, whatever its exit status was, "
+                "and nothing is left. After a limit, an interruption or a death of berm it stays, "
+                "and the same work is refused: other limits are no way around it. Change what made "
+                "it unsafe, which makes it other work; or look into it, and clear the fence. ID is "
+                "what berm fence list shows, or the beginning of it.",
+            .most_operands = 2,
+            OPTIONS(fence_options),
         },
     [VERB_VALIDATE_REPORT] =
         {

@@ -34,7 +34,11 @@
     X(19, DAEMON_BOUND)                                                                            \
     X(20, DAEMON_CREATED)                                                                          \
     X(21, DAEMON_SEALED)                                                                           \
-    X(22, SNAPSHOT_TAKEN)
+    X(22, SNAPSHOT_TAKEN)                                                                          \
+    X(23, LOCK_CLAIMED)                                                                            \
+    X(24, FENCE_WRITTEN)                                                                           \
+    X(25, PROMOTED)                                                                                \
+    X(26, FENCE_CLEARED)
 
 enum boundary {
 #define X(number, name) BOUNDARY_##name = (number),

@@ -33,6 +33,11 @@
     X(CHECK_FROZEN, "preflight.frozen",                                                            \
       "what runs at a tier, and from which source, can be frozen")                                 \
     X(CHECK_TIER, "preflight.tier", "what a run at a tier needs besides is there")                 \
+    X(CHECK_ACTIVE, "preflight.active", "no earlier run of this user is on its way, or left")      \
+    X(CHECK_LOCK, "preflight.lock", "no other run at a tier is on its way on this host")           \
+    X(CHECK_ATTESTATION, "preflight.attestation", "this host, as it is, passed the self-test")     \
+    X(CHECK_PROMOTION, "preflight.promotion", "this very work succeeded at every smaller tier")    \
+    X(CHECK_FENCE, "preflight.fence", "this very work is not fenced")                              \
     X(CHECK_USER, "preflight.user", "the user that it runs as is an ordinary one")                 \
     X(CHECK_DAEMON, "preflight.daemon", "a declared daemon can be managed, and runs nowhere yet")  \
     X(CHECK_SELF_TEST, "preflight.self_test", "it is no case of the self-test that runs nothing")

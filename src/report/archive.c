@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bfs.h"
 #include "file.h"
 #include "memory.h"
 #include "owner-priv.h"
@@ -48,6 +47,16 @@ char *archive_state_folder(char *const *environment, struct err *err)
         return NULL;
     }
     return state ? memory_format("%s/berm", state) : memory_format("%s/.local/state/berm", home);
+}
+
+int archive_open_state(char *const *environment, struct bfs_dir *ret_folder, struct err *err)
+{
+    struct err seen = {0};
+    with_string path = archive_state_folder(environment, &seen);
+    if (path && bfs_dir_open(AT_FDCWD, path, BFS_TRUST_OWN, ret_folder, &seen) == 0) {
+        return 1;
+    }
+    return path && seen.code == ERR_NOT_FOUND ? 0 : err_set(err, seen.code, "%s", seen.msg);
 }
 
 struct archive *archive_open(char *const *environment, struct err *err)

@@ -4,6 +4,7 @@
  * for. $XDG_STATE_HOME/berm/runs, or ~/.local/state/berm/runs; folders 0700, files 0600.
  *
  * Calling sequence
+ *   archive_open_state(environment, &folder, err)   the folder above: berm's own; 1; 0: it is not there
  *   archive_open(environment, err)          makes the folders where they are missing
  *   archive_new_id(archive, id, err)        six letters and digits, not in use
  *   archive_path(archive, id)               give it to slot_take(): the record is a slot like any other
@@ -22,6 +23,7 @@
 
 #include <stdint.h>
 
+#include "bfs.h"
 #include "err.h"
 #include "fd.h"
 #include "json.h"
@@ -43,6 +45,8 @@ struct archive_pruned {
 
 /* The folder above the records: berm's own. Nothing is made. */
 char *archive_state_folder(char *const *environment, struct err *err) must_check;
+int archive_open_state(char *const *environment, struct bfs_dir *ret_folder,
+                       struct err *err) must_check;
 struct archive *archive_open(char *const *environment, struct err *err) must_check;
 const char *archive_folder(const struct archive *archive);
 int archive_new_id(struct archive *archive, char id[RUN_ID_SIZE], struct err *err) must_check;

@@ -124,6 +124,16 @@ static bool was_refused(const struct report_facts *facts)
     return !was_launched(facts) && is_of_family(facts, "refused");
 }
 
+static bool failed_to_promote(const struct report_facts *facts)
+{
+    return facts->promotion_failed;
+}
+
+static bool failed_to_fence(const struct report_facts *facts)
+{
+    return facts->fence_failed;
+}
+
 static bool failed_to_spawn(const struct report_facts *facts)
 {
     return facts->not_spawned ||
@@ -422,6 +432,9 @@ static const struct row {
      say_left},
     {was_not_written, OUTCOME_INTERNAL_ERROR, "report_write_failed", CODE("REPORT_WRITE_FAILED"),
      say_not_written},
+    {failed_to_promote, OUTCOME_INTERNAL_ERROR, "promotion_failed", CODE("PROMOTION"), say_failure},
+    {failed_to_fence, OUTCOME_INTERNAL_ERROR, "retry_ledger_failed", CODE("RETRY_LEDGER"),
+     say_failure},
     /* The published rules know `interrupted` only for a command that ran: it demands samples. */
     {outcome_was_stopped_early, OUTCOME_INTERNAL_ERROR, "interrupted", CODE("INTERRUPTED"),
      say_early},
@@ -445,6 +458,26 @@ static const struct row {
     {was_interrupted, OUTCOME_INTERRUPTED, "interrupted", CODE("INTERRUPTED"), say_interrupted},
     {always, OUTCOME_INTERNAL_ERROR, "internal_error", CODE("INTERNAL"), say_unknown},
 };
+
+/* What a tier is refused for has codes of its own; the first reason decides. */
+static const char *refusal_code(const struct report_facts *facts, const char *otherwise)
+{
+    static const struct {
+        const char *check;
+        const char *code;
+    } codes[] = {{CHECK_ACTIVE, CODE("EXISTING_PROCESS")},
+                 {CHECK_LOCK, CODE("CONCURRENCY")},
+                 {CHECK_ATTESTATION, CODE("PRODUCTION_ENFORCEMENT_REQUIRED")},
+                 {CHECK_PROMOTION, CODE("PROMOTION")},
+                 {CHECK_FENCE, CODE("RETRY_FENCE")}};
+    const struct check *check = facts->checks ? checks_first_failed(facts->checks) : NULL;
+    for (size_t i = 0; check && i < countof(codes); i++) {
+        if (strcmp(check->code, codes[i].check) == 0) {
+            return codes[i].code;
+        }
+    }
+    return otherwise;
+}
 
 /* The limit stays on record whatever the outcome is. */
 static const char *limit_of(const struct report_facts *facts)
@@ -472,7 +505,8 @@ void report_decide(const struct report_facts *facts, struct verdict *ret_verdict
         .outcome = row->outcome,
         .reason = row->reason,
         .limit = limit_of(facts),
-        .error_code = row->code,
+        .error_code =
+            row->outcome == OUTCOME_PREFLIGHT_REFUSED ? refusal_code(facts, row->code) : row->code,
     };
     if (row->say) {
         struct words words = {ret_verdict->error_message, sizeof ret_verdict->error_message, 0};

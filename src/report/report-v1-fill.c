@@ -144,6 +144,7 @@ static json_t *make_preflight(const struct report_facts *facts, const struct ver
         set(preflight, "execution_snapshot", make_snapshot(facts->frozen));
         set(preflight, "execution_identity", text_or_null(facts->frozen->identity));
     }
+    json_object_update((json_t *)preflight, (json_t *)(uintptr_t)facts->admission);
     set(preflight, "reasons", make_reasons(facts, verdict));
     set(preflight, "checks", facts->checks ? checks_to_json(facts->checks) : json_array());
     return preflight;

@@ -90,6 +90,8 @@ struct report_facts {
     struct limit_fact limits[LIMIT_COUNT];
     int limit_count;
     const struct report_frozen *frozen; /* NULL: not at a tier, or not come to */
+    const json_t
+        *admission; /* members of preflight: attestation, promotion, retry; NULL: likewise */
     const struct binding *binding;
     const struct environment *environment;
     const struct supervise_ending *ending; /* NULL: nothing was started */
@@ -97,6 +99,8 @@ struct report_facts {
     int late_signal;           /* or while it ended a run whose outcome stood already; 0: no */
     const struct err *failure; /* berm's own failure outside the ending; NULL: none */
     bool not_spawned;          /* that failure: not even the first process could be created */
+    bool promotion_failed;     /* that failure: the success could not be recorded */
+    bool fence_failed;         /* that failure: the fence could not be changed */
     bool in_progress;          /* the provisional record */
     enum report_crash crash;   /* CRASH_NONE, but in a record for the watchdog */
     bool fallback;             /* written to the fallback place: report_write_failed */

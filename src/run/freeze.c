@@ -149,7 +149,9 @@ static int identify(struct run *run, struct err *err)
         .sealed_count = sealed.count,
         .environment = environment_envp(&preparation->environment),
         .runner_build = build,
-        .workload = run->request->workload,
+        /* Its name is no part: it is the caller's to choose, and would lead around a fence. Promotions are kept
+         * under it beside the identity. */
+        .workload = NULL,
     };
     if (frozen_read_inputs(&work, &freeze->root, &freeze->inputs, err) < 0 ||
         take(run, &sealed, err) < 0) {

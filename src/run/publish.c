@@ -122,6 +122,12 @@ static void prune(struct run *run)
     }
 }
 
+int run_publish_again(struct run *run, struct run_result *result, struct err *err)
+{
+    run_result_done(result);
+    return run_publish(run, result, err);
+}
+
 int run_publish(struct run *run, struct run_result *result, struct err *err)
 {
     /* Who presses Ctrl-C while what is left is being ended still wants the shell's loop to end. */

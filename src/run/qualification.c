@@ -240,9 +240,8 @@ int qualification_read(char *const *environment, const struct scope_offer *offer
     }
     struct err seen = {0};
     with_bfs_dir folder = {0};
-    with_string state = archive_state_folder(environment, &seen);
-    int result = state ? bfs_dir_open(AT_FDCWD, state, BFS_TRUST_OWN, &folder, &seen) : -1;
-    if (result < 0 && seen.code == ERR_NOT_FOUND) {
+    int result = archive_open_state(environment, &folder, &seen);
+    if (result == 0) {
         ret_qualification->reason =
             memory_copy_string("no self-test has been made here; run `berm self-test`");
         return 0;

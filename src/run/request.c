@@ -112,6 +112,16 @@ static int check_tier_fields(const struct run_request *request, struct err *err)
     return 0;
 }
 
+static int check_wait(const struct run_request *request, struct err *err)
+{
+    if (request->wait_ms < -1 || request->wait_ms > RUN_WAIT_MAX_MS) {
+        return err_set(err, ERR_RANGE, "wait_ms: -1 to %lld", (long long)RUN_WAIT_MAX_MS);
+    }
+    return request->wait_ms != 0 && request->tier == CONTEXT_TIER_NONE
+               ? err_set(err, ERR_USAGE, "wait: only what is run at a tier (--tier) has to wait")
+               : 0;
+}
+
 static int check_tier(const struct run_request *request, struct err *err)
 {
     if (request->tier < CONTEXT_TIER_NONE || request->tier >= CONTEXT_TIER_COUNT) {
@@ -138,8 +148,8 @@ int run_request_check(const struct run_request *request, struct err *err)
 {
     if (check_argv(request, err) < 0 || check_scope("scope", request->scope, err) < 0 ||
         check_scope("workload", request->workload, err) < 0 || check_sandbox(request, err) < 0 ||
-        check_tier(request, err) < 0 || check_high(request, err) < 0 ||
-        run_daemons_check(request->daemons, err) < 0) {
+        check_tier(request, err) < 0 || check_wait(request, err) < 0 ||
+        check_high(request, err) < 0 || run_daemons_check(request->daemons, err) < 0) {
         return -1;
     }
     for (size_t i = 0; i < countof(limits); i++) {
@@ -178,6 +188,7 @@ struct run_request_holder {
     char *workload;
     int tier; /* of tier_words; -1: none */
     bool promote;
+    int64_t wait_ms;
     bool keep_output;
     bool measure_io;
     struct strvec require;
@@ -227,6 +238,9 @@ static const struct record_field request_fields[] = {
           .names = tier_words, .doc = "run a declared entrypoint at this tier"),
     FIELD(struct run_request_holder, promote, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "its success opens the next tier"),
+    FIELD(struct run_request_holder, wait_ms, FIELD_INT, SENSITIVITY_PUBLIC, OPTIONAL,
+          .minimum = -1, .maximum = RUN_WAIT_MAX_MS,
+          .doc = "how long it waits for its turn at a tier; -1: for as long as it takes"),
     FIELD(struct run_request_holder, keep_output, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "keep the output beside the record"),
     FIELD(struct run_request_holder, measure_io, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
@@ -300,6 +314,7 @@ int run_request_decode(const json_t *json, enum run_authority authority,
     request.workload = holder->workload;
     request.tier = (enum context_tier)(holder->tier + 1); /* the words stand in its order */
     request.promote = holder->promote;
+    request.wait_ms = holder->wait_ms;
     request.keep_output = holder->keep_output;
     request.measure_io = holder->measure_io;
     request.cgroup_parent = holder->cgroup_parent;

@@ -8,6 +8,7 @@
 #include "contain.h"
 #include "envelope.h"
 #include "frozen.h"
+#include "production-lock.h"
 #include "project.h"
 #include "run.h"
 #include "scope.h"
@@ -125,6 +126,20 @@ struct run_freeze {
     struct report_frozen facts;
 };
 
+/* turn.c: whether it is its turn on this host (TR-4, TR-5). */
+struct run_turn {
+    struct production_lock lock;
+    const char *code; /* of the check that fails; NULL: it is its turn */
+    struct err refusal;
+};
+
+/* evidence.c: what came before it, and what comes of it. */
+struct run_evidence {
+    json_t *told; /* for the report's preflight; NULL: not come to */
+    bool fenced;  /* its fence is up */
+    bool promoted;
+};
+
 /* tier.c: what only a run at a tier has. */
 struct run_tier {
     char frozen[HASH_HEX_SIZE]; /* its frozen identity (frozen.h); empty: not known yet */
@@ -154,6 +169,8 @@ struct run {
     struct run_watch watch;
     struct run_context context;
     struct run_tier tier;
+    struct run_turn turn;
+    struct run_evidence evidence;
 };
 
 /* The first failure of berm's own is the one that is told. */
@@ -177,13 +194,14 @@ void run_watch_done(struct run *run);
  *   run_tier_release()    all is verified and nothing has run: the last look, and what has to be durable
  *                         before the payload is released. ERR_CHANGED and its family: a late refusal
  *   run_tier_ended()      the payload has ended: whether what ran is still what was frozen (FZ-3)
- *   run_tier_conclude()   the report is published for good and the watchdog disarmed
+ *   run_tier_conclude()   behind the publication, with what was published (NULL: nothing), and whether the watchdog was
+ *                         disarmed. -1: evidence could not be written, which is to be published
  *   run_tier_done()       every way out comes through here */
 struct run_request run_tier_widen(const struct run_request *request);
 int run_tier_prepare(struct run *run, struct err *err) must_check;
 int run_tier_release(struct run *run, struct err *err) must_check;
 void run_tier_ended(struct run *run);
-void run_tier_conclude(struct run *run);
+int run_tier_conclude(struct run *run, const json_t *record, bool disarmed) must_check;
 void run_tier_done(struct run *run);
 
 /* freeze.c, in this order; what stands in the way is left in the checks, -1 is for what berm could not do.
@@ -212,6 +230,28 @@ int run_sealed_read(const struct project_entrypoint *entrypoint, char *const *ar
 void run_sealed_done(struct sealed_inputs *inputs);
 #define with_sealed_inputs cleanup(run_sealed_done) struct sealed_inputs
 
+/* turn.c, in this order; each does nothing for a plain run.
+ *   run_turn_take()    before there is a watchdog, which gets the lock: waits as long as the request says
+ *   run_turn_claim()   the watchdog is there
+ *   run_turn_judge()   whose turn it is, if it is another's, is a failed check
+ *   run_turn_end()     the claim goes when it is proved that nothing of the run is left */
+void run_turn_take(struct run *run);
+int run_turn_claim(struct run *run, struct err *err) must_check;
+void run_turn_judge(struct run *run);
+void run_turn_end(struct run *run, bool disarmed);
+
+/* evidence.c, likewise; the frozen identity is known.
+ *   run_evidence_judge()     attestation, promotions and fences: what is missing is a failed check
+ *   run_evidence_begin()     the fence is up, and durable. ERR_REFUSED: another attempt was first
+ *   run_evidence_note()      before the publication: that the fence will stay
+ *   run_evidence_conclude()  behind it, with what was published: the promotion, then the fence. -1: one of them could
+ *                            not be written, which is the run's failure and to be published */
+void run_evidence_judge(struct run *run);
+int run_evidence_begin(struct run *run, struct err *err) must_check;
+void run_evidence_note(struct run *run);
+int run_evidence_conclude(struct run *run, const json_t *record, bool disarmed) must_check;
+void run_evidence_done(struct run *run);
+
 /* context.c */
 void run_context_fill(const struct run *run, const struct scope *scope,
                       struct run_context *ret_context);
@@ -222,6 +262,8 @@ int run_render(const json_t *value, struct buf *out, struct err *err) must_check
 const json_t *run_inner_report(const json_t *record);
 /* What the facts amount to, into every place that was taken; then old records give way. */
 int run_publish(struct run *run, struct run_result *result, struct err *err) must_check;
+/* Once more, with what is known only now. */
+int run_publish_again(struct run *run, struct run_result *result, struct err *err) must_check;
 
 /* exit-code.c */
 int run_exit_code(enum run_exit_mode mode, const struct verdict *verdict,

@@ -418,7 +418,11 @@ static int choose_scope(struct run *run, struct err *err)
     if (run->offer.adapter == SCOPE_NONE) {
         return 0;
     }
-    return scope_name(run->id, run->scope_name, err) < 0 ? -1 : run_watch_start(run, err);
+    if (scope_name(run->id, run->scope_name, err) < 0) {
+        return -1;
+    }
+    run_turn_take(run);
+    return run_watch_start(run, err) < 0 ? -1 : run_turn_claim(run, err);
 }
 
 /* What is known after the preparation, whatever came of it. */
@@ -485,13 +489,14 @@ static void prepare_and_run(struct run *run)
 static int conclude(struct run *run, struct run_result *result, struct err *err)
 {
     struct err unended = {0};
+    run_evidence_note(run);
     int published = run_publish(run, result, err);
     int ended = run_watch_end(run, &unended);
+    if (run_tier_conclude(run, published < 0 ? NULL : result->record, ended == 0) < 0) {
+        published = run_publish_again(run, result, err);
+    }
     if (published < 0) {
         return -1;
-    }
-    if (ended == 0) {
-        run_tier_conclude(run);
     }
     /* A scope that is left stands in the report; the watchdog goes on with it. */
     const struct supervise_scope *scope = run->ending ? &run->ending->scope : NULL;
@@ -521,6 +526,7 @@ int run_execute(const struct run_request *asked, struct run_result *ret_result, 
     struct verdict verdict;
     report_decide(&run.facts, &verdict);
     result.outcome = verdict.outcome;
+    result.promoted = run.evidence.promoted;
     result.exit_code = run_exit_code(request->exit_mode, &verdict, &run.facts);
     result.die_of = report_interrupt(&run.facts);
     *ret_result = result;

@@ -71,6 +71,8 @@ enum run_exit_mode {
     X(LIMIT_TEMPORARY_FILES, temporary_files, 256, INT64_C(1) << 24,                               \
       "files and folders in the private file system of a sandbox")
 
+#define RUN_WAIT_MAX_MS (INT64_C(86400000) * 366)
+
 struct run_request {
     char *const *argv;        /* NULL-terminated; EX-4 */
     const char *cwd;          /* NULL: where the caller stands */
@@ -92,6 +94,8 @@ struct run_request {
     int64_t workload_timeout_ms; /* what its declaration says; the run finds it out itself */
     enum context_tier tier;      /* CONTEXT_TIER_NONE: a plain run */
     bool promote;                /* a success of it opens the next tier */
+    int64_t wait_ms; /* at a tier, for its turn; 0: not at all, -1: for as long as it takes */
+    void (*on_wait)(const char *why); /* before it waits; NULL: nobody is told */
     bool keep_output;
     bool measure_io;           /* a wish: what was read and written, by its cgroup */
     uint32_t require;          /* guarantees that must be enforced, by bit; asks for a sandbox */
@@ -120,6 +124,7 @@ struct run_result {
     int exit_code;     /* by exit_mode */
     int die_of;        /* the signal that interrupted berm: die of it after all is said; 0: none */
     enum outcome outcome;
+    bool promoted; /* the success is recorded, and the next tier open */
 };
 
 struct run_request run_request_plain(void);

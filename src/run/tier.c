@@ -1,8 +1,6 @@
 /* What a run at a tier has besides (TR, FZ). The plain run knows nothing of it. */
 #include "run-priv.h"
 
-#include "memory.h"
-
 static bool is_at_tier(const struct run *run)
 {
     return run->request->tier != CONTEXT_TIER_NONE;
@@ -24,20 +22,21 @@ int run_tier_prepare(struct run *run, struct err *err)
     if (!is_at_tier(run)) {
         return 0;
     }
+    run_turn_judge(run);
     if (run_freeze(run, err) < 0) {
         return -1;
     }
-    checks_add_take(&run->preparation.checks, CHECK_TIER, false,
-                    memory_copy_string("this version of berm launches nothing at a tier"),
-                    memory_copy_string("its attestation, promotions, fence and lock are not "
-                                       "compared, and no evidence could come of it"),
-                    memory_copy_string("run it without --tier and --promote"));
+    if (run->tier.frozen[0]) {
+        run_evidence_judge(run);
+    }
     return 0;
 }
 
 int run_tier_release(struct run *run, struct err *err)
 {
-    return is_at_tier(run) ? run_freeze_check(run, err) : 0;
+    return !is_at_tier(run)                 ? 0
+           : run_freeze_check(run, err) < 0 ? -1
+                                            : run_evidence_begin(run, err);
 }
 
 void run_tier_ended(struct run *run)
@@ -52,14 +51,20 @@ void run_tier_ended(struct run *run)
     }
 }
 
-void run_tier_conclude(struct run *run)
+int run_tier_conclude(struct run *run, const json_t *record, bool disarmed)
 {
-    if (is_at_tier(run)) {
-        run_freeze_prune(run);
+    if (!is_at_tier(run)) {
+        return 0;
     }
+    int result = record ? run_evidence_conclude(run, record, disarmed) : 0;
+    run_turn_end(run, disarmed);
+    run_freeze_prune(run);
+    return result;
 }
 
 void run_tier_done(struct run *run)
 {
+    run_evidence_done(run);
     run_freeze_done(&run->tier.freeze);
+    production_lock_done(&run->turn.lock);
 }

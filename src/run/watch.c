@@ -87,7 +87,9 @@ int run_watch_start(struct run *run, struct err *err)
         scope_watchdog_name(run->scope_name, watch->unit);
     }
     with_fd reports = {0};
-    heal_earlier_runs(run);
+    if (run->request->tier == CONTEXT_TIER_NONE) { /* else it was seen to whose turn it is */
+        heal_earlier_runs(run);
+    }
     if (recover_open_folder(run->request->environment, &watch->folder, err) < 0 ||
         seal_reports(run, CRASH_BEFORE_PAYLOAD, &reports, err) < 0) {
         return -1;
@@ -97,7 +99,8 @@ int run_watch_start(struct run *run, struct err *err)
         .folder = &watch->folder,
         .slots = {[WATCH_SLOT_REPORT] = place_of(run->report_slot),
                   [WATCH_SLOT_RECORD] = place_of(run->record_slot)},
-        .lock_fd = -1,
+        .lock_fd = production_lock_fd(&run->turn.lock),
+        .lock_path = production_host.cgroups,
         .unit = watch->unit[0] ? watch->unit : NULL,
         .scope_path = watch->scope_path[0] ? watch->scope_path : NULL,
         .ready_ns = READY_S * NS_PER_S,

@@ -7,7 +7,7 @@
  *   formats check FORMAT          for each JSON text on stdin, ended by NUL: a line "valid", or
  *                                 "invalid" and the faults
  *
- * FORMAT is report, run, attestation or project (which has no check).
+ * FORMAT is report, run, attestation, promotions, fences or project (which has no check).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +15,26 @@
 
 #include "attestation.h"
 #include "entrypoint.h"
+#include "fence.h"
 #include "json.h"
 #include "memory.h"
 #include "project.h"
+#include "promotion.h"
 #include "validate.h"
 
 static size_t validate_attestation(const json_t *json, struct strvec *faults)
 {
     return record_faults(&attestation_record, json, faults);
+}
+
+static size_t validate_promotions(const json_t *json, struct strvec *faults)
+{
+    return record_faults(&promotions_record, json, faults);
+}
+
+static size_t validate_fences(const json_t *json, struct strvec *faults)
+{
+    return record_faults(&fences_record, json, faults);
 }
 
 static const struct format {
@@ -37,6 +49,8 @@ static const struct format {
      "\n## `lamina.safe-runner-report/v1`"},
     {"project", NULL, NULL, entrypoint_document, NULL},
     {"attestation", &attestation_record, validate_attestation, NULL, NULL},
+    {"promotions", &promotions_record, validate_promotions, NULL, NULL},
+    {"fences", &fences_record, validate_fences, NULL, NULL},
 };
 
 static int write_schema(const struct format *format)
@@ -123,6 +137,7 @@ int main(int argc, char **argv)
             }
         }
     }
-    fputs("usage: formats schema|tables|check report|run|project|attestation\n", stderr);
+    fputs("usage: formats schema|tables|check report|run|project|attestation|promotions|fences\n",
+          stderr);
     return 2;
 }

@@ -241,7 +241,7 @@ def _(t):
 def _(t):
     done = t.run(str(SOURCE / "tools/gen-formats"), "--check", FORMATS)
     t.equal(done.status, 0, done)
-    for name in ("report", "run", "attestation"):
+    for name in ("report", "run", "attestation", "promotions", "fences"):
         schema = json.loads((SOURCE / f"schema/{name}-v1.schema.json").read_text())
         t.equal(schema["additionalProperties"], False)
     t.equal(len(json.loads((SOURCE / "schema/report-v1.schema.json").read_text())["required"]), 21)

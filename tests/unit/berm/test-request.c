@@ -34,8 +34,8 @@ static void carries_every_option(void **state)
                        "--grace-ms=0", "--sample-ms=10", "--memory-high=1G", "--high-samples=9",
                        "--require=memory,pids", "--stdin=in.txt", "--cwd=/tmp", "--env=A=1",
                        "--env=B", "--env-all", "--report=r.json", "--keep-output", "--measure-io",
-                       "--label=x", "--tier=large", "--promote", "--exit-mode=bisect", "--",
-                       "true"),
+                       "--label=x", "--tier=large", "--promote", "--wait", "--exit-mode=bisect",
+                       "--", "true"),
              &options, &request, NULL),
         0);
     assert_int_equal(request.memory_bytes, INT64_C(2) << 30);
@@ -59,6 +59,7 @@ static void carries_every_option(void **state)
     assert_int_equal(request.exit_mode, EXIT_MODE_BISECT);
     assert_int_equal(request.tier, CONTEXT_TIER_LARGE);
     assert_true(request.promote);
+    assert_int_equal(request.wait_ms, -1);
     assert_int_equal(request.authority, AUTHORITY_PERSON); /* IF-2 */
 }
 

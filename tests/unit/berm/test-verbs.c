@@ -19,7 +19,7 @@ static void tables_are_sound(void **state)
                           option->kind == KIND_DURATION;
             assert_true(number == (option->maximum > option->minimum));
             assert_true(!(number && option->alias) || option->alias_scale >= 1);
-            assert_true(!option->optional_value || option->kind == KIND_TEXT);
+            assert_true(!option->optional_value || number || option->kind == KIND_TEXT);
             assert_true(!option->repeatable || option->kind == KIND_TEXT);
             bool words =
                 option->completion == COMPLETE_WORDS || option->completion == COMPLETE_LIST;

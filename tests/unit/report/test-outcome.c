@@ -356,6 +356,43 @@ static void provisional_and_fallback(void **state)
     assert_int_equal(report_exit_code(&facts), 125);
 }
 
+/* TR-4 TR-5 FZ-5: what a tier is refused for, and what it cannot record, has codes of its own. */
+static void what_tiers_are_refused_for(void **state)
+{
+    const struct {
+        const char *check;
+        const char *code;
+    } rows[] = {{CHECK_ACTIVE, "LAMINA_SAFE_EXISTING_PROCESS"},
+                {CHECK_LOCK, "LAMINA_SAFE_CONCURRENCY"},
+                {CHECK_ATTESTATION, "LAMINA_SAFE_PRODUCTION_ENFORCEMENT_REQUIRED"},
+                {CHECK_PROMOTION, "LAMINA_SAFE_PROMOTION"},
+                {CHECK_FENCE, "LAMINA_SAFE_RETRY_FENCE"},
+                {CHECK_TIER, "LAMINA_SAFE_PREFLIGHT"}};
+    struct report_facts facts = make_facts();
+    for (size_t i = 0; i < countof(rows); i++) {
+        with_checks checks = {0};
+        add_check(&checks, true);
+        checks_add_take(&checks, rows[i].check, false, memory_copy_string("no"),
+                        memory_copy_string(""), memory_copy_string(""));
+        facts.checks = &checks;
+        decide_is(&facts, OUTCOME_PREFLIGHT_REFUSED, "preflight_refused", NULL, rows[i].code);
+    }
+    with_checks checks = {0};
+    add_check(&checks, true);
+    with_made_ending ending = make_ending();
+    struct err failure = {0};
+    err_set(&failure, ERR_SYS, "no place");
+    facts.checks = &checks;
+    facts.ending = ending;
+    facts.failure = &failure;
+    facts.promotion_failed = true;
+    decide_is(&facts, OUTCOME_INTERNAL_ERROR, "promotion_failed", NULL, "LAMINA_SAFE_PROMOTION");
+    facts.promotion_failed = false;
+    facts.fence_failed = true;
+    decide_is(&facts, OUTCOME_INTERNAL_ERROR, "retry_ledger_failed", NULL,
+              "LAMINA_SAFE_RETRY_LEDGER");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +406,7 @@ int main(void)
         cmocka_unit_test(what_is_left_beats_everything),
         cmocka_unit_test(refusals),
         cmocka_unit_test(a_late_refusal),
+        cmocka_unit_test(what_tiers_are_refused_for),
         cmocka_unit_test(nothing_is_claimed_without_its_ground),
         cmocka_unit_test(provisional_and_fallback),
     };

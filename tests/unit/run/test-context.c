@@ -33,8 +33,10 @@ const char *scope_path(const struct scope *scope)
 /* CX-1: what is told are the limits that the kernel holds, and not what was asked for. */
 static void what_was_read_back_is_told(void **state)
 {
+    const struct run_request request = run_request_plain();
     struct run *run = memory_new(sizeof *run);
     struct run_context *context = memory_new(sizeof *context);
+    run->request = &request;
     memcpy(run->id, "k7f3", sizeof "k7f3");
     run->preparation.limits.values.memory_bytes = 1 << 30;
     run->preparation.limits.values.timeout_ns = 30 * NS_PER_S;

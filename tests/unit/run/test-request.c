@@ -122,11 +122,15 @@ static void a_tier_is_asked_for_whole(void **state)
         const char *fields;
         const char *named; /* NULL: it is right */
     } cases[] = {
-        {"\"tier\":\"medium\",\"workload\":\"w\",\"report\":\"r\",\"promote\":true", NULL},
+        {"\"tier\":\"medium\",\"workload\":\"w\",\"report\":\"r\",\"promote\":true,"
+         "\"wait_ms\":-1",
+         NULL},
         {"\"workload\":\"w\",\"promote\":true", "promote"},
         {"\"tier\":\"huge\",\"workload\":\"w\",\"report\":\"r\"", "tier"},
         {"\"tier\":\"small\",\"report\":\"r\"", "workload"},
         {"\"tier\":\"small\",\"workload\":\"w\"", "report"},
+        {"\"workload\":\"w\",\"wait_ms\":1", "wait"},
+        {"\"tier\":\"small\",\"workload\":\"w\",\"report\":\"r\",\"wait_ms\":-2", "wait_ms"},
         {"\"writable\":[\"x\"]", "writable"},
         {"\"readable\":[\"x\"]", "readable"},
         {"\"host_network\":true", "network"},
@@ -154,6 +158,7 @@ static void a_tier_is_asked_for_whole(void **state)
         if (!cases[i].named) {
             assert_int_equal(request.tier, CONTEXT_TIER_MEDIUM);
             assert_true(request.promote);
+            assert_int_equal(request.wait_ms, -1);
             run_request_release(holder);
         }
     }

@@ -1,0 +1,65 @@
+/* production-lock.h
+ *
+ * One run at a tier at a time on a host, whoever's it is (TR-4, EN-3).
+ *
+ * The lock itself is the kernel's: an flock(2) of the folder at the root of the cgroup tree. That folder is there wherever
+ * a run can be held, is the same for all users, and nobody can exchange, remove or redirect it; no setting
+ * names another. The lock is the open folder's: who is given the descriptor (the watchdog) holds it too, and it ends
+ * with the last of them.
+ *
+ * Beside it stands a claim: a file that says whose run it is, by pid, start time, boot and the name of the scope. It
+ * is made when the lock is held, and removed when it is proved that nothing of the run is left; a death leaves
+ * it. Whoever takes the lock next looks at all claims of this boot: the one of a run whose scope is still in the
+ * cgroup tree keeps everybody out until that is gone (`berm recover --runs`, by its user). Claims lie in
+ * a folder of root's that everybody may add to (/run/lock, else /tmp), one for each user, who alone can
+ * write and remove it.
+ *
+ * Calling sequence
+ *   production_lock_try(&production_host, &lock, err)     0; ERR_CONFLICT: held, and by whom
+ *   production_lock_fd(&lock)                             for the watchdog
+ *   production_lock_claim(&lock, &claim, err)             when the watchdog is there, before anything is made
+ *   production_lock_release(&lock, err)                   when nothing is left: the claim goes, then the lock
+ *   production_lock_done(&lock)                           the descriptor alone: a claim stays
+ *
+ * Errors       ERR_CONFLICT: somebody holds it, or left something; ERR_REFUSED: another user's file has the name of a
+ *              claim that is not his; ERR_CORRUPT: a claim that is none; each names the file. ERR_UNAVAILABLE: no
+ *              cgroup tree, or no folder for claims. What cannot be looked at is an error and never "free".
+ * Limitations  any user can hold the lock and make a claim, and so keep everybody out: he is named, and root can end it.
+ *              A container with a cgroup namespace of its own is a host of its own.
+ * Source       flock(2), cgroup_namespaces(7), the sticky bit of chmod(1).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bfs.h"
+#include "err.h"
+#include "fd.h"
+#include "record.h"
+
+struct production_place {
+    const char *cgroups;    /* root of the cgroup tree */
+    const char *folders[3]; /* for claims: the first that is right; NULL-terminated */
+};
+extern const struct production_place production_host;
+
+struct production_lock {
+    struct fd fd; /* none: not held */
+    struct bfs_dir folder;
+    char *claimed; /* name of the own claim; NULL: none */
+};
+
+int production_lock_try(const struct production_place *place, struct production_lock *ret_lock,
+                        struct err *err) must_check;
+static inline int production_lock_fd(const struct production_lock *lock)
+{
+    return fd_is_open(&lock->fd) ? fd_num(&lock->fd) : -1;
+}
+/* Of this process, now. */
+int production_lock_claim(struct production_lock *lock, const char *run_id, const char *scope,
+                          int64_t realtime_ns, struct err *err) must_check;
+int production_lock_release(struct production_lock *lock, struct err *err) must_check;
+void production_lock_done(struct production_lock *lock);
+#define with_production_lock cleanup(production_lock_done) struct production_lock

@@ -1,0 +1,289 @@
+/* What a run at a tier rests on, and what it leaves for the next: attestation, promotions, fences. */
+#include "run-priv.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "fence.h"
+#include "memory.h"
+#include "promotion.h"
+#include "qualification.h"
+#include "validate.h"
+
+enum { WHY_BYTES = 1000 };
+
+static void refuse(struct run *run, const char *code, const char *what, const char *saw,
+                   const char *remedy)
+{
+    checks_add_take(&run->preparation.checks, code, false, memory_copy_string(what),
+                    memory_copy_string(saw), memory_copy_string(remedy));
+}
+
+static enum promotion_tier tier_of(const struct run *run)
+{
+    _Static_assert((int)CONTEXT_TIER_SMALL - 1 == (int)PROMOTION_SMALL &&
+                       (int)CONTEXT_TIER_LARGE - 1 == (int)PROMOTION_LARGE,
+                   "the same tiers in the same order");
+    return (enum promotion_tier)(run->request->tier - 1);
+}
+
+static struct promotion_work work_of(const struct run *run)
+{
+    return (struct promotion_work){run->preparation.project.root, run->request->workload,
+                                   run->tier.frozen};
+}
+
+/* --- before ------------------------------------------------------------------------------------- */
+
+/* The smallest tier is what a host is tried with, and needs none. */
+static void judge_attestation(struct run *run)
+{
+    struct err err = {0};
+    with_qualification qualification = {0};
+    if (tier_of(run) == PROMOTION_SMALL) {
+        return;
+    }
+    if (qualification_read(run->request->environment, &run->offer, &qualification, &err) < 0 ||
+        !qualification.valid) {
+        refuse(run, CHECK_ATTESTATION, "this host, as it is, is not qualified for production tiers",
+               qualification.reason ? qualification.reason : err.msg, "run `berm self-test`");
+    }
+    json_object_set_new(run->evidence.told, "attestation", qualification_to_json(&qualification));
+}
+
+static json_t *promotion_to_json(const struct run *run, const struct promotions *promotions,
+                                 bool allowed)
+{
+    const struct promotion_work work = work_of(run);
+    json_t *json = json_object();
+    json_t *completed = json_array();
+    json_t *required = json_array();
+    for (enum promotion_tier tier = PROMOTION_SMALL; tier < PROMOTION_TIER_COUNT; tier++) {
+        const struct promotion *one = promotions_find(promotions, &work, tier);
+        if (one && strcmp(one->frozen_digest, work.frozen_digest) == 0) {
+            json_array_append_new(completed, json_string(promotion_tier_name(tier)));
+        }
+        if (tier < tier_of(run)) {
+            json_array_append_new(required, json_string(promotion_tier_name(tier)));
+        }
+    }
+    json_object_set_new(json, "ok", json_boolean(allowed));
+    json_object_set_new(json, "required", required);
+    json_object_set_new(json, "completed", completed);
+    return json;
+}
+
+static void judge_promotions(struct run *run)
+{
+    struct err err = {0};
+    with_promotions promotions = {0};
+    with_buf why = buf_new(WHY_BYTES);
+    const struct promotion_work work = work_of(run);
+    if (promotions_read(&run->tier.freeze.state, &promotions, &err) < 0) {
+        refuse(run, CHECK_PROMOTION, "the promotions cannot be believed", err.msg, "");
+        return;
+    }
+    bool allowed = promotions_allow(&promotions, &work, tier_of(run), &why);
+    if (!allowed) {
+        refuse(run, CHECK_PROMOTION, "a smaller tier comes first", buf_string(&why),
+               "run it with --promote at each smaller tier, in their order");
+    }
+    json_object_set_new(run->evidence.told, "promotion",
+                        promotion_to_json(run, &promotions, allowed));
+}
+
+static void refuse_fenced(struct run *run, const struct fence *fence)
+{
+    with_buf words = buf_new(WHY_BYTES);
+    fence_explain(fence, &words);
+    with_string remedy = memory_format(
+        "change what made it unsafe; or look into it, and `berm fence clear %.*s --reason TEXT`",
+        FENCE_ID_LENGTH, fence->frozen_digest);
+    refuse(run, CHECK_FENCE, "this very work was attempted, and is not tried again as it is",
+           buf_string(&words), remedy);
+}
+
+static void judge_fence(struct run *run)
+{
+    struct err err = {0};
+    with_fences fences = {0};
+    if (fences_read(&run->tier.freeze.state, &fences, &err) < 0) {
+        refuse(run, CHECK_FENCE, "the fences cannot be believed", err.msg, "");
+        return;
+    }
+    const struct fence *fence = fences_find(&fences, run->tier.frozen);
+    if (fence) {
+        refuse_fenced(run, fence);
+    }
+    json_t *retry = json_object();
+    json_object_set_new(retry, "ok", json_boolean(!fence));
+    json_object_set_new(retry, "signature", json_string(run->tier.frozen));
+    json_object_set_new(retry, "previous",
+                        fence ? json_text(span_of_string(fence->run_id)) : json_null());
+    json_object_set_new(run->evidence.told, "retry", retry);
+}
+
+void run_evidence_judge(struct run *run)
+{
+    struct run_evidence *evidence = &run->evidence;
+    evidence->told = json_object();
+    judge_attestation(run);
+    judge_promotions(run);
+    judge_fence(run);
+    run->facts.admission = evidence->told;
+}
+
+/* --- the attempt -------------------------------------------------------------------------------- */
+
+int run_evidence_begin(struct run *run, struct err *err)
+{
+    struct err seen = {0};
+    char now[CLOCK_TEXT_SIZE];
+    clock_format_utc(run->request->clock->realtime_ns(), now);
+    with_string tier = memory_copy_string(promotion_tier_name(tier_of(run)));
+    with_string workload = memory_copy_string(run->request->workload);
+    const struct fence fence = {.frozen_digest = run->tier.frozen,
+                                .state = FENCE_ACTIVE,
+                                .tier = tier,
+                                .repository = run->preparation.project.root,
+                                .workload = workload,
+                                .run_id = run->id,
+                                .since = now};
+    if (fence_raise(&run->tier.freeze.state, &fence, &seen) == 0) {
+        run->evidence.fenced = true;
+        return 0;
+    }
+    if (seen.code == ERR_CONFLICT) { /* somebody was first: late, and a refusal like an early one */
+        refuse(run, CHECK_FENCE, "this very work is being attempted", seen.msg,
+               "`berm fence list` shows it");
+        seen.code = ERR_REFUSED;
+    }
+    return err_set(err, seen.code, "no fence, so nothing is released: %s", seen.msg);
+}
+
+static struct fence_facts facts_of(const struct run *run, bool published, bool disarmed)
+{
+    struct verdict verdict;
+    const struct supervise_ending *ending = run->ending;
+    bool limited = ending && ending->limit > LIMIT_NONE;
+    report_decide(&run->facts, &verdict);
+    return (struct fence_facts){
+        .released = ending && ending->released_ns > 0,
+        .limit = limited ? supervise_limit(ending->limit)->name : NULL,
+        .interrupted = ending && ending->how == ENDED_INTERRUPTED,
+        .clean = verdict.outcome == OUTCOME_SUCCESS || verdict.outcome == OUTCOME_COMMAND_FAILED,
+        .published = published,
+        .disarmed = disarmed,
+    };
+}
+
+void run_evidence_note(struct run *run)
+{
+    enum fence_state state = FENCE_ACTIVE;
+    if (!run->evidence.fenced) {
+        return;
+    }
+    const struct fence_facts facts = facts_of(run, true, true);
+    if (!fence_judge(&facts, &state)) {
+        strvec_push_format(&run->preparation.notes,
+                           "this work is fenced (%.*s, %s): no tier tries it again as it is; `berm "
+                           "fence list`",
+                           FENCE_ID_LENGTH, run->tier.frozen, fence_state_name(state));
+    }
+}
+
+/* --- behind it ---------------------------------------------------------------------------------- */
+
+static struct promotion_facts proofs_of(const struct run *run, const json_t *report, bool disarmed)
+{
+    const struct supervise_ending *ending = run->ending;
+    const struct supervise_scope *scope = &ending->scope;
+    const json_t *cleanup = json_object_get(report, "cleanup");
+    with_strvec faults = {0};
+    return (struct promotion_facts){
+        .command_succeeded = ending->how == ENDED_EXITED && ending->exit_code == 0,
+        .report_valid =
+            run->report_slot && !run->facts.fallback && validate_report(report, &faults) == 0,
+        .descendants_gone = ending->tree_empty && ending->survivor_count == 0 && scope->leaf_empty,
+        .scope_removed = scope->held && scope->removed.gone,
+        .temporary_removed = json_is_true(json_object_get(cleanup, "temporary_directory_removed")),
+        .cleanup_clean = json_is_array(json_object_get(cleanup, "errors")) &&
+                         json_array_size(json_object_get(cleanup, "errors")) == 0,
+        .watchdog_disarmed = disarmed,
+        .source_unchanged = run->tier.kept,
+    };
+}
+
+static int digest_of(const json_t *report, char hex[HASH_HEX_SIZE], struct err *err)
+{
+    struct hash hash;
+    with_buf text = buf_new(RUN_RECORD_MAX_BYTES);
+    if (run_render(report, &text, err) < 0) {
+        return -1;
+    }
+    hash_init(&hash);
+    hash_add(&hash, buf_string(&text), buf_length(&text));
+    hash_hex(&hash, hex);
+    return 0;
+}
+
+static int promote(struct run *run, const json_t *report, bool disarmed, struct err *err)
+{
+    char digest[HASH_HEX_SIZE];
+    char now[CLOCK_TEXT_SIZE];
+    const struct promotion_facts proofs = proofs_of(run, report, disarmed);
+    with_string workload = memory_copy_string(run->request->workload);
+    with_string build = qualification_build(err);
+    if (!build || digest_of(report, digest, err) < 0) {
+        return -1;
+    }
+    clock_format_utc(run->request->clock->realtime_ns(), now);
+    const struct promotion promotion = {.repository = run->preparation.project.root,
+                                        .workload = workload,
+                                        .tier = (int)tier_of(run),
+                                        .frozen_digest = run->tier.frozen,
+                                        .report_digest = digest,
+                                        .run_id = run->id,
+                                        .recorded_at = now,
+                                        .build = build};
+    return promotion_add(&run->tier.freeze.state, &promotion, &proofs, err);
+}
+
+static int settle_fence(struct run *run, const struct fence_facts *facts, struct err *err)
+{
+    enum fence_state state = FENCE_ACTIVE;
+    const struct bfs_dir *folder = &run->tier.freeze.state;
+    return fence_judge(facts, &state)
+               ? fence_lower(folder, run->tier.frozen, run->id, err)
+               : fence_keep(folder, run->tier.frozen, run->id, state, facts->limit, err);
+}
+
+int run_evidence_conclude(struct run *run, const json_t *record, bool disarmed)
+{
+    struct err unpromoted = {0};
+    struct err unsettled = {0};
+    struct verdict verdict;
+    if (!run->evidence.fenced) {
+        return 0;
+    }
+    report_decide(&run->facts, &verdict);
+    /* Of the work alone: a promotion that cannot be written makes it no less safe. */
+    const struct fence_facts facts = facts_of(run, !run->facts.fallback, disarmed);
+    if (run->request->promote && verdict.outcome == OUTCOME_SUCCESS) {
+        run->evidence.promoted = promote(run, run_inner_report(record), disarmed, &unpromoted) == 0;
+        run->facts.promotion_failed = !run->evidence.promoted;
+    }
+    run->facts.fence_failed = settle_fence(run, &facts, &unsettled) < 0;
+    if (run->facts.promotion_failed) {
+        run_fail(run, &unpromoted);
+    } else if (run->facts.fence_failed) {
+        run_fail(run, &unsettled);
+    }
+    return run->facts.promotion_failed || run->facts.fence_failed ? -1 : 0;
+}
+
+void run_evidence_done(struct run *run)
+{
+    json_decref(run->evidence.told);
+    run->evidence = (struct run_evidence){0};
+}
