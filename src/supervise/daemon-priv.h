@@ -120,7 +120,7 @@ int daemon_process_command(const struct daemon_process *process,
 int daemon_process_cwd(const struct daemon_process *process, char path[DAEMON_PATH_SIZE],
                        struct stat *ret_stat) must_check;
 /* It is that process, or a descendant of it. */
-bool daemon_process_descends(int proc_dir, pid_t pid, struct proc_identity ancestor);
+bool daemon_process_descends(int proc_dir, struct proc_identity who, struct proc_identity ancestor);
 void daemon_process_done(struct daemon_process *process);
 #define with_daemon_process cleanup(daemon_process_done) struct daemon_process
 

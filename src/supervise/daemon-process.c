@@ -169,8 +169,9 @@ int daemon_process_cwd(const struct daemon_process *process, char path[DAEMON_PA
 
 /* A parent is older than its child; so the number of one that ended in between, and became another's, leads
  * nowhere. */
-bool daemon_process_descends(int proc_dir, pid_t pid, struct proc_identity ancestor)
+bool daemon_process_descends(int proc_dir, struct proc_identity who, struct proc_identity ancestor)
 {
+    pid_t pid = who.pid;
     uint64_t younger = UINT64_MAX;
     for (int depth = 0; depth < DAEMON_DEPTH && pid > 1; depth++) {
         char name[32];
@@ -178,7 +179,7 @@ bool daemon_process_descends(int proc_dir, pid_t pid, struct proc_identity ances
         (void)snprintf(name, sizeof name, "%d/stat", pid);
         with_fd file = fd_adopt(os_openat(proc_dir, name, O_RDONLY | O_NOCTTY, 0));
         if (!fd_is_open(&file) || os_proc_stat_read(fd_num(&file), &stat) < 0 ||
-            stat.start_ticks > younger) {
+            stat.start_ticks > younger || (depth == 0 && stat.start_ticks != who.start_ticks)) {
             return false;
         }
         if (pid == ancestor.pid) {

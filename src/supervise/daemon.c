@@ -67,7 +67,7 @@ static enum daemon_refusal check_asker(const struct asking *asking)
         !daemon_process_executes(process, asking->daemon->wish->executable)) {
         return DAEMON_REFUSED_GONE;
     }
-    return daemon_process_descends(asking->proc_dir, asking->asker.pid, process->who)
+    return daemon_process_descends(asking->proc_dir, asking->asker, process->who)
                ? DAEMON_REFUSED_NONE
                : DAEMON_REFUSED_NOT_BOUND;
 }
@@ -107,7 +107,7 @@ static enum daemon_refusal judge_process(struct asking *asking)
     int result = daemon_process_read(asking->proc_dir, found->parent, &parent);
     daemon_process_done(&parent);
     /* Whoever lost its parent has the first process of the sandbox, which is everybody's ancestor. */
-    if (result < 0 || !daemon_process_descends(asking->proc_dir, asking->asker.pid, parent.who)) {
+    if (result < 0 || !daemon_process_descends(asking->proc_dir, asking->asker, parent.who)) {
         return DAEMON_REFUSED_PARENT;
     }
     if (found->who.start_ticks < asking->daemon->reserved_ticks) {

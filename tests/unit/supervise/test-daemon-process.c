@@ -113,12 +113,21 @@ static void descent_is_read_from_the_kernel(void **state)
     }
     const struct proc_identity root = {201, 6};
     int dir = fd_num(&proc_dir);
-    assert_true(daemon_process_descends(dir, 202, root));
-    assert_true(daemon_process_descends(dir, 201, root));
-    assert_false(daemon_process_descends(dir, 200, root));
-    assert_false(daemon_process_descends(dir, 203, root));
-    assert_false(daemon_process_descends(dir, 202, (struct proc_identity){201, 5}));
-    assert_false(daemon_process_descends(dir, 299, root));
+    static const struct {
+        struct proc_identity who;
+        bool result;
+    } cases[] = {{{202, 7}, true},
+                 {{201, 6}, true},
+                 {{200, 5}, false},
+                 {{203, 7}, false},
+                 {{299, 7}, false},
+                 /* Whoever asked is no more, and its number is another's by now. */
+                 {{202, 6}, false},
+                 {{201, 7}, false}};
+    for (size_t i = 0; i < countof(cases); i++) {
+        assert_int_equal(daemon_process_descends(dir, cases[i].who, root), cases[i].result);
+    }
+    assert_false(daemon_process_descends(dir, cases[0].who, (struct proc_identity){201, 5}));
 }
 
 int main(void)
