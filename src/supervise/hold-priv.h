@@ -34,7 +34,8 @@ struct hold {
     struct scope_events events; /* as of the last look */
     bool holds;                 /* the gate is in the leaf */
     bool watched;               /* the event files are in the broker's epoll */
-    int pressure_fd;            /* and this, above 0; lent by the scope */
+    bool pressure_watched;
+    int pressure_fd; /* and this; lent by the scope */
 };
 
 int hold_prepare(struct broker *broker, struct err *err) must_check;

@@ -152,6 +152,7 @@ static void watch_pressure(struct broker *broker)
     int fd = scope_pressure_fd(hold->scope, STALL_MS);
     if (fd >= 0 && os_epoll_add(fd_num(&broker->epoll), fd, EPOLLPRI, WATCH_PRESSURE) == 0) {
         hold->pressure_fd = fd;
+        hold->pressure_watched = true;
     }
 }
 
@@ -167,7 +168,8 @@ static void stop_watching(struct broker *broker)
     for (int i = 0; i < SCOPE_EVENT_FDS; i++) {
         (void)!os_epoll_remove(fd_num(&broker->epoll), fds[i]);
     }
-    if (broker->hold.pressure_fd > 0) {
+    if (broker->hold.pressure_watched) {
+        broker->hold.pressure_watched = false;
         (void)!os_epoll_remove(fd_num(&broker->epoll), broker->hold.pressure_fd);
     }
 }

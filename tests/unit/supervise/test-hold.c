@@ -1,6 +1,8 @@
 /* The broker's side of a scope, which is a table of answers here; with real ones in tests/host/t/61-managed.py. */
 #include "broker-test.h"
 
+#include <fcntl.h>
+
 #include "event.h"
 
 static struct broker broker;
@@ -208,6 +210,21 @@ static void a_leaf_that_is_gone_is_watched_no_more(void **state)
     assert_int_equal(broker.state, STOP_RUNNING);
 }
 
+/* Whoever runs berm may have closed its standard input: then any descriptor can be 0. */
+static void a_descriptor_that_is_0_is_watched_no_more_either(void **state)
+{
+    assert_int_equal(close(0), 0);
+    assert_int_equal(fcntl(ends[0][0], F_DUPFD_CLOEXEC, 0), 0);
+    assert_int_equal(os_epoll_add(fd_num(&broker.epoll), 0, EPOLLIN, WATCH_PRESSURE), 0);
+    broker.hold.pressure_fd = 0;
+    broker.hold.pressure_watched = true;
+    kernel.events.gone = 1;
+    hold_look(&broker);
+    assert_int_equal(count_ready(), 0);
+    assert_int_equal(close(0), 0);
+    assert_int_equal(open("/dev/null", O_RDONLY), 0);
+}
+
 static void events_that_cannot_be_read_end_a_run(void **state)
 {
     kernel.events_result = -EIO;
@@ -261,6 +278,7 @@ int main(void)
         CASE(without_a_limit_of_tasks_none_was_met),
         CASE(what_meets_the_high_mark_is_looked_at),
         CASE(a_leaf_that_is_gone_is_watched_no_more),
+        CASE(a_descriptor_that_is_0_is_watched_no_more_either),
         CASE(events_that_cannot_be_read_end_a_run),
     };
     return cmocka_run_group_tests_name("supervise/hold", tests, NULL, NULL);
