@@ -134,24 +134,27 @@ static void take_connections(struct context *context, int64_t now_ns)
     }
 }
 
-static void hear(struct context *context, struct context_peer *peer)
+/* True: it was about a daemon, and may have taken its time. */
+static bool hear(struct context *context, struct context_peer *peer)
 {
     bool heard = false;
     union context_frame frame;
     enum context_status status = context_peer_hear(peer, &frame, &heard);
     if (!heard) {
-        return;
+        return false;
     }
     if (status == CONTEXT_OK) {
         /* Once more, while the connection is open and after the request has shown who it is. */
         status = context_peer_check(fd_num(&context->proc_dir), peer, context->answer.leaf);
     }
-    if (status == CONTEXT_OK && frame.head.operation != CONTEXT_READ) {
+    bool of_daemon = status == CONTEXT_OK && frame.head.operation != CONTEXT_READ;
+    if (of_daemon) {
         say_daemon(context, peer, &frame.daemon);
     } else {
         say_answer(context, peer, status);
     }
     drop(peer);
+    return of_daemon;
 }
 
 /* --- time --------------------------------------------------------------------------------------- */
@@ -214,11 +217,13 @@ static void serve(struct context *context, int64_t now_ns)
         return;
     }
     bool asked = false;
+    bool took_time =
+        false; /* the others are heard at the next turn: limits are not looked at meanwhile */
     for (int i = 0; i < count; i++) {
         if (events[i].data.u64 == EVENT_LISTENER) {
             asked = true;
-        } else {
-            hear(context, &context->peers[events[i].data.u64]);
+        } else if (!took_time) {
+            took_time = hear(context, &context->peers[events[i].data.u64]);
         }
     }
     expire(context, now_ns);

@@ -97,6 +97,31 @@ static void a_member_is_told(void **state)
     old_kernel = false;
 }
 
+/* CX-3: what may wait for the watchdog is done once, and then the loop goes on before the next. */
+static void one_request_of_a_daemon_is_answered_at_a_turn(void **state)
+{
+    enum { ASKERS = 3 };
+    struct fd clients[ASKERS];
+    struct context_hello hello[ASKERS];
+    start();
+    for (int i = 0; i < ASKERS; i++) {
+        clients[i] = greeted(&hello[i]);
+    }
+    for (int i = 0; i < ASKERS; i++) {
+        struct daemon_request request = {.head = ask_frame(&hello[i]), .name = "graphd"};
+        request.head.operation = CONTEXT_DAEMON;
+        assert_int_equal(os_send(fd_num(&clients[i]), &request, sizeof request), sizeof request);
+    }
+    for (int i = 0; i < ASKERS; i++) {
+        serve();
+        assert_int_equal(open_peers(), ASKERS - 1 - i);
+    }
+    for (int i = 0; i < ASKERS; i++) {
+        fd_close(&clients[i]);
+    }
+    context_done(&context);
+}
+
 /* CX-4: who is no member is told so, is not read from and holds no place. */
 static void others_are_turned_away(void **state)
 {
@@ -521,6 +546,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_is_told),
+        cmocka_unit_test(one_request_of_a_daemon_is_answered_at_a_turn),
         cmocka_unit_test(others_are_turned_away),
         cmocka_unit_test(a_member_that_left_meanwhile_is_none),
         cmocka_unit_test(an_heir_of_the_connection_is_not_the_peer),
