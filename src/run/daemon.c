@@ -1,6 +1,7 @@
 /* What a run declares as its daemons: NAME=EXEC,SOCKET,LOCK, judged before anything is started. */
 #include "run-priv.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "memory.h"
@@ -120,12 +121,14 @@ static int check_absent(const struct preparation *preparation, const struct run_
     const char *name = NULL;
     const struct daemon_wish wish = {
         .folder = daemon->folder, .socket = daemon->socket, .lock = daemon->lock};
-    return daemon_look_absent(preparation->sandbox, &wish, &name) == 0
-               ? 0
-               : err_set(err, ERR_REFUSED,
+    int result = daemon_look_absent(preparation->sandbox, &wish, &name);
+    return result == 0 ? 0
+           : result == -EEXIST
+               ? err_set(err, ERR_REFUSED,
                          "'%s/%s' is there already: it runs outside of this run, or died without "
                          "removing it",
-                         daemon->folder, name);
+                         daemon->folder, name)
+               : err_sys(err, result, "cannot look whether '%s/%s' is there", daemon->folder, name);
 }
 
 /* --- the program -------------------------------------------------------------------------------- */
@@ -161,15 +164,28 @@ static int bind_program(const struct run_request *request, const struct preparat
 
 /* --- all of them -------------------------------------------------------------------------------- */
 
+/* *reterr_remedy: of what failed. */
 static int prepare_one(const struct run_request *request, const struct preparation *preparation,
-                       const char *text, struct run_daemon *daemon, struct err *err)
+                       const char *text, struct run_daemon *daemon, const char **reterr_remedy,
+                       struct err *err)
 {
     char *parts[PARTS] = {0};
+    *reterr_remedy = "declare it as NAME=EXEC,SOCKET,LOCK";
     int result = parse(text, daemon, parts, err);
-    result = result < 0 ? result : place(preparation, daemon, parts, err);
-    result = result < 0 ? result : check_absent(preparation, daemon, err);
-    result =
-        result < 0 ? result : bind_program(request, preparation, daemon, parts[PART_EXEC], err);
+    if (result == 0) {
+        *reterr_remedy = "declare another place for its socket and its lock";
+        result = place(preparation, daemon, parts, err);
+    }
+    if (result == 0) {
+        result = check_absent(preparation, daemon, err);
+        *reterr_remedy = err->code == ERR_SYS ? "declare a place that you may look into"
+                                              : "end what runs already and remove its socket and "
+                                                "lock, or declare another place";
+    }
+    if (result == 0) {
+        *reterr_remedy = "declare a program that is there and may be executed";
+        result = bind_program(request, preparation, daemon, parts[PART_EXEC], err);
+    }
     for (int i = 0; i < PARTS; i++) {
         memory_free(parts[i]);
     }
@@ -190,10 +206,9 @@ void run_daemons_prepare(const struct run_request *request, struct preparation *
     for (size_t i = 0; request->daemons && request->daemons[i]; i++) {
         struct run_daemon *daemon = &preparation->daemons[preparation->daemon_count++];
         struct err err = {0};
-        if (prepare_one(request, preparation, request->daemons[i], daemon, &err) < 0) {
-            refuse(
-                preparation, daemon->name ? daemon->name : "", err.msg,
-                "end what runs already and remove its socket and lock, or declare another place");
+        const char *remedy = NULL;
+        if (prepare_one(request, preparation, request->daemons[i], daemon, &remedy, &err) < 0) {
+            refuse(preparation, daemon->name ? daemon->name : "", err.msg, remedy);
         } else if (!has_scope) {
             refuse(preparation, daemon->name,
                    "no scope holds the run, so nobody can tell who it is",

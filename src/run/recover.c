@@ -144,11 +144,12 @@ static bool is_dead(const struct pass *pass, const struct watch_manifest *manife
         return false;
     }
     if (life == REMAINS_FINISHING) {
-        tell(one, RECOVER_LEFT,
-             "berm died, and its watchdog, process %lld, did not end within %d s: `kill -CONT "
-             "%lld` if it is stopped",
-             (long long)manifest->watchdog.pid, RECOVER_WAIT_MS / 1000,
-             (long long)manifest->watchdog.pid);
+        tell(
+            one, RECOVER_LEFT,
+            "berm died, and its watchdog, process %lld, has not ended; all watchdogs together were "
+            "waited for %d s: `kill -CONT %lld` if it is stopped",
+            (long long)manifest->watchdog.pid, RECOVER_WAIT_MS / 1000,
+            (long long)manifest->watchdog.pid);
         return false;
     }
     return true;

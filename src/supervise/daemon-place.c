@@ -74,7 +74,7 @@ int daemon_look_absent(const struct sandbox *sandbox, const struct daemon_wish *
         int result = daemon_object_look(&place, names[i], &seen);
         if (result != -ENOENT) {
             *ret_name = names[i];
-            return -EEXIST;
+            return result < 0 ? result : -EEXIST;
         }
     }
     return 0;

@@ -49,7 +49,7 @@ struct daemon_object {
 const char *daemon_state_name(enum daemon_state state);
 const char *daemon_fate_name(enum daemon_fate fate);
 
-/* Before anything is started: 0, or -EEXIST and the name of what is there already. A folder of the private file
+/* Before anything is started: 0, or the name and -EEXIST, when it is there already, or why that cannot be seen. A folder of the private file
  * system is empty then, and one that cannot be opened is judged when it is reserved. */
 struct sandbox;
 int daemon_look_absent(const struct sandbox *sandbox, const struct daemon_wish *wish,

@@ -63,6 +63,7 @@ static void a_declaration_is_whole(void **state)
 struct trial {
     struct preparation preparation;
     const char *what; /* of the check that failed */
+    const char *remedy;
 };
 
 static void prepare_it(struct trial *trial, const char *declared, const struct scope_offer *held)
@@ -87,6 +88,7 @@ static void prepare_it(struct trial *trial, const char *declared, const struct s
         if (!one->ok) {
             assert_string_equal(one->code, CHECK_DAEMON);
             trial->what = one->what;
+            trial->remedy = one->remedy;
         }
     }
 }
@@ -113,20 +115,24 @@ static void a_place_that_may_be_is_planned(void **state)
 
 static void everything_else_is_refused_before_the_start(void **state)
 {
+    static const char place[] = "another place for";
+    static const char program[] = "declare a program";
     static const struct {
         const char *declared;
         const char *words;
+        const char *remedy;
     } rows[] = {
-        {"graphd=true,s,l", "is no folder that may hold its socket"},
-        {"graphd=true,/usr/s,/usr/l", "is no folder that may hold its socket"},
-        {"graphd=true,data/.git/s,data/.git/l", "is no folder that may hold its socket"},
-        {"graphd=true,data/../data/s,data/../data/l", "is no folder that may hold its socket"},
-        {"graphd=true,data/s,/tmp/l", "two names in one folder"},
-        {"graphd=true,data/s,data/s", "two names in one folder"},
-        {"graphd=true,data/,data/l", "is no name of a file"},
-        {"graphd=true,data/..,data/l", "is no name of a file"},
-        {"graphd=no-such-program,data/s,data/l", "no-such-program"},
-        {"graphd=./script,data/s,data/l", "is a script"},
+        {"graphd=true,s,l", "is no folder that may hold its socket", place},
+        {"graphd=true,/usr/s,/usr/l", "is no folder that may hold its socket", place},
+        {"graphd=true,data/.git/s,data/.git/l", "is no folder that may hold its socket", place},
+        {"graphd=true,data/../data/s,data/../data/l", "is no folder that may hold its socket",
+         place},
+        {"graphd=true,data/s,/tmp/l", "two names in one folder", place},
+        {"graphd=true,data/s,data/s", "two names in one folder", place},
+        {"graphd=true,data/,data/l", "is no name of a file", place},
+        {"graphd=true,data/..,data/l", "is no name of a file", place},
+        {"graphd=no-such-program,data/s,data/l", "no-such-program", program},
+        {"graphd=./script,data/s,data/l", "is a script", program},
     };
     struct trial trial;
     for (size_t i = 0; i < countof(rows); i++) {
@@ -135,6 +141,7 @@ static void everything_else_is_refused_before_the_start(void **state)
             fail_msg("%s: %s", rows[i].declared, trial.what ? trial.what : "taken");
         }
         assert_non_null(strstr(trial.what, "daemon 'graphd'"));
+        assert_non_null(strstr(trial.remedy, rows[i].remedy));
         preparation_done(&trial.preparation);
     }
     static const struct scope_offer none = {.adapter = SCOPE_NONE};
@@ -152,6 +159,7 @@ static void what_is_there_already_is_refused(void **state)
     prepare_it(&trial, "graphd=true,data/s,data/l", &offer);
     assert_non_null(trial.what);
     assert_non_null(strstr(trial.what, "data/l' is there already"));
+    assert_non_null(strstr(trial.remedy, "end what runs already"));
     preparation_done(&trial.preparation);
     assert_int_equal(unlink(lock), 0);
 }
