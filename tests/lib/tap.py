@@ -17,6 +17,10 @@ orphan becomes its child. What t.start() began is ended first and does not count
 hard deadline, multiplied by TEST_SLOWNESS. Nothing is retried. Signals that end a program do so in
 a case, also where the caller ignores them (nohup, a shell's &).
 
+Every report that berm left, in a record of its state folder or where --report named it, is judged by the
+independent validator: one that is not valid fails the case, unless it says that it damages them
+(t.damages_reports()).
+
 The name of a case carries the ids it proves. `program [WORD]...` runs the cases whose name holds a
 WORD; one that no name holds is an error. BERM names the program under test; without it, the one on PATH.
 """
@@ -38,7 +42,12 @@ PASSED_ON = ("PATH", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS",
 PR_SET_CHILD_SUBREAPER = 36
 SLOWNESS = float(os.environ.get("TEST_SLOWNESS", "1"))
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "contract"))
+from validate_report import faults_of  # noqa: E402
+
+REPORT = "lamina.safe-runner-report/v1"
 cases = []
+judged = 0  # reports
 
 
 class Failed(Exception):
@@ -82,6 +91,8 @@ class Test:
         self.state = folder / "state"
         self.home.mkdir()
         self.started = []
+        self.named_reports = set()
+        self.reports_are_judged = True
         self.env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self.env |= {"HOME": str(self.home), "TMPDIR": str(folder),
                      "XDG_STATE_HOME": str(self.state), "XDG_CONFIG_HOME": str(folder / "config"),
@@ -93,7 +104,10 @@ class Test:
         """A subprocess.Popen in self.dir; ended with the case."""
         popen.setdefault("stdin", subprocess.DEVNULL)
         popen.setdefault("cwd", self.dir)
-        child = subprocess.Popen([str(a) for a in argv], env=self.env | (env or {}), **popen)
+        words = [str(a) for a in argv]
+        self.named_reports |= {Path(popen["cwd"], words[i + 1]) for i, word in enumerate(words[:-1])
+                               if word == "--report"}
+        child = subprocess.Popen(words, env=self.env | (env or {}), **popen)
         self.started.append(child)
         return child
 
@@ -140,6 +154,9 @@ class Test:
                 raise Failed(f"waited {deadline_s} s in vain for: {what}")
             time.sleep(0.005)
         return seen
+
+    def damages_reports(self):
+        self.reports_are_judged = False
 
     def end_started(self):
         for child in self.started:
@@ -208,6 +225,28 @@ def end_survivors():
         raise Failed(f"left behind: {names}")
 
 
+def report_in(path):
+    """The report that a file is or holds, or None."""
+    try:
+        value = json.loads(path.read_bytes()) if path.is_file() else None
+    except (OSError, ValueError):
+        return None  # not berm's: it was there before, or is none
+    value = value.get("report", value) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and value.get("schema") == REPORT else None
+
+
+def judge_reports(test):
+    global judged
+    if not test.reports_are_judged:
+        return
+    named = [path for path in test.named_reports if test.dir in path.parents]
+    for path in [*test.state.glob("berm/runs/*.json"), *named]:
+        report = report_in(path)
+        judged += report is not None
+        if report is not None and (faults := faults_of(report)):
+            raise Failed(f"{path.name} is not valid: {faults}")
+
+
 def ring(*_):
     raise Failed("the case took too long")
 
@@ -231,6 +270,7 @@ def perform(deadline_s, function):
         test.end_started()
         try:
             end_survivors()
+            judge_reports(test)
         except Failed as failed:
             outcome = (False, None, f"{outcome[2]}\n{failed}".strip())
     return outcome
@@ -256,4 +296,6 @@ def main():
         skip = "" if skip_reason is None else f" # SKIP {skip_reason}"
         print(f"{'' if passed else 'not '}ok {number} - {name}{skip}")
         print("".join(f"# {line}\n" for line in diagnostics.splitlines()), end="", flush=True)
+    if judged:
+        print(f"# {judged} reports were judged by the independent validator")
     sys.exit(1 if failures else 0)

@@ -16,9 +16,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "lib"))
 from cgroups import ROOT, tree  # noqa: E402
 from duel import ATTACK, LONG  # noqa: E402
+from hung_fuse import HungFuse  # noqa: E402
 from managed import (AS, DELEGATED, delegated, figure_of, leaf_of, left, own_scope,  # noqa: E402
                      record_of, run, start)
-from tap import berm_path, case, cases, main  # noqa: E402
+from tap import berm_path, case, cases, main, state_of  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
 TINY_ROUNDS = 100 if LONG else 5
@@ -245,7 +246,39 @@ if ROOT:
             t.equal(t.run("swapoff", swap).status, 0)
 
 
-if ROOT and not LONG:
-    del cases[:-1]  # all else is the same for both
+    def is_cat(pid):
+        return Path(f"/proc/{pid}/comm").read_text() == "cat\n"
+
+    @case("T11 a process that no signal ends, since a FUSE server hangs: berm gives up, and says who is left",
+          deadline_s=120)
+    def _(t):
+        t.equal(t.run("modprobe", "fuse").status, 0)
+        mount = t.dir / "mount"
+        mount.mkdir(mode=0o755)
+        with HungFuse(mount) as fuse:
+            loose = t.start("cat", str(mount / "x"))
+            t.equal(fuse.hang(is_cat), loose.pid)
+            loose.kill()
+            t.equal(state_of(loose.pid), "D", "undefended, it outlives SIGKILL")
+            child = start(t, "--timeout", "20s", "--", "cat", str(mount / "y"), stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE)
+            prey = fuse.hang(is_cat)
+            leaf = leaf_of()
+            said = child.communicate(timeout=200)[1].decode()
+            t.started.remove(child)
+            report = record_of(t)["report"]
+            t.equal((child.returncode, report["outcome"]), (125, "internal_error"), said)
+            t.equal((state_of(prey), report["cleanup"]["scope_removed"]), ("D", False), said)
+            t.contains(report["cleanup"]["descendants_remaining"], prey)
+            t.contains(said, str(prey))
+            t.true(str(prey) in (leaf / "cgroup.procs").read_text(), leaf)
+        t.wait_until(lambda: state_of(prey) == "-", "the kernel to let go of it")
+        t.berm("recover", "--runs")
+        t.wait_until(lambda: left() == ([], []), "what was left to be gone")
+
+
+ONLY_ROOT = ("M6 ", "T11 ")
+if ROOT and not LONG:  # all else is the same for both
+    cases[:] = [one for one in cases if one[0].startswith(ONLY_ROOT)]
 os.umask(0o022)
 main()
