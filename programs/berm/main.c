@@ -20,6 +20,7 @@ static verb_function *const functions[VERB_COUNT] = {
     [VERB_CONTEXT] = verb_context,
     [VERB_DAEMON] = verb_daemon,
     [VERB_GC] = verb_gc,
+    [VERB_TOOLCHAIN] = verb_toolchain,
     [VERB_RECOVER] = verb_recover,
     [VERB_HELP] = verb_help,
     [VERB_SELF_TEST] = verb_self_test,

@@ -29,6 +29,7 @@ verb_function verb_validate_report;
 verb_function verb_config;
 verb_function verb_context;
 verb_function verb_daemon;
+verb_function verb_toolchain;
 verb_function verb_recover;
 verb_function verb_gc;
 verb_function verb_help;

@@ -505,6 +505,18 @@ static const struct option config_options[] = {
     JSON_FLAG("one object"),
 };
 
+static const struct option toolchain_options[] = {
+    {
+        .id = OPTION_NAME,
+        .kind = KIND_TEXT,
+        .name = "--name",
+        .value = "NAME",
+        .group = "what",
+        .help = "for stage: what it is called; default: the last part of DIR",
+    },
+    JSON_FLAG("one object"),
+};
+
 static const struct option daemon_options[] = {
     {
         .id = OPTION_RESERVATION,
@@ -723,6 +735,30 @@ const struct verb verbs[VERB_COUNT] = {
                 "schema for editors is installed as share/berm/schema/project-v1.schema.json.",
             .most_operands = 1024,
             OPTIONS(config_options),
+        },
+    [VERB_TOOLCHAIN] =
+        {
+            .id = VERB_TOOLCHAIN,
+            .name = "toolchain",
+            .operands = "stage DIR | list",
+            .summary = "copy an interpreter for runs at a tier",
+            .about =
+                "A run at a tier has the interpreters of /usr/local/bin, /usr/bin and /bin. One "
+                "that "
+                "lies in a home folder, or in a tool cache that others may write (pyenv, nvm, "
+                "asdf, a "
+                "hosted CI), is staged: berm toolchain stage DIR copies all of DIR, links "
+                "included, into "
+                "the state folder, where nobody else may write, with the digests of both, and who "
+                "could write the folders above. DIR is the folder that has the runtime's bin in "
+                "it.\n"
+                "An entrypoint of berm.yaml uses it with toolchain: NAME: its bin comes first in "
+                "PATH, the command sees the copy by the path of DIR, and its digest is a part of "
+                "the "
+                "frozen identity. To remove one, remove its folder in the state folder.",
+            .most_operands = 2,
+            .completion = COMPLETE_FOLDER,
+            OPTIONS(toolchain_options),
         },
     [VERB_DAEMON] =
         {

@@ -186,12 +186,11 @@ int environment_build(const struct environment_request *request,
     return 0;
 }
 
-char *const *environment_declared(void)
+void environment_declare(const char *runtime, struct strvec *ret_environment)
 {
-    static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
-    static char language[] = "LANG=C.UTF-8";
-    static char *const declared[] = {path, language, NULL};
-    return declared;
+    strvec_push_format(ret_environment, "PATH=%s%s/usr/local/bin:/usr/bin:/bin",
+                       runtime ? runtime : "", runtime ? "/bin:" : "");
+    strvec_push(ret_environment, "LANG=C.UTF-8");
 }
 
 char *const *environment_envp(const struct environment *environment)

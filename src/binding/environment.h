@@ -52,8 +52,9 @@ struct environment {
 
 int environment_build(const struct environment_request *request,
                       struct environment *ret_environment, struct err *err) must_check;
-/* In place of the caller's, for declared work, which has the same variables whoever starts it (SI-5). */
-char *const *environment_declared(void);
+/* In place of the caller's, for declared work, which has the same variables whoever starts it (SI-5): programs of the
+ * system, after those of that folder's bin when there is one. */
+void environment_declare(const char *runtime, struct strvec *ret_environment);
 char *const *environment_envp(const struct environment *environment);
 json_t *environment_recorded(const struct environment *environment) must_check;
 void environment_done(struct environment *environment);

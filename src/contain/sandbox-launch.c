@@ -86,7 +86,12 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
         .cwd_inode = sandbox->cwd_stat.st_ino,
         .scopes = true,
     };
-    plan.arguments = put_all(&text, binding_argv(sandbox->binding), &plan.argument_count);
+    with_strvec arguments = {0};
+    for (char *const *word = binding_argv(sandbox->binding); *word; word++) {
+        with_string inside = sandbox_inside(sandbox, *word); /* a script that was found in a copy */
+        strvec_push(&arguments, inside);
+    }
+    plan.arguments = put_all(&text, strvec_argv(&arguments), &plan.argument_count);
     plan.variables = put_all(&text, strvec_argv(&sandbox->environment), &plan.variable_count);
     plan.text_bytes = (uint32_t)buf_length(&text);
     plan.total_bytes =

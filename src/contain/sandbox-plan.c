@@ -247,11 +247,10 @@ static char *find_project(const struct sandbox *sandbox, const char *cwd)
     return memory_copy_string(cwd);
 }
 
-/* The copy, which is read-only and whose identity is compared like that of any other place. */
-static void plan_source(const struct sandbox_request *request, struct sandbox *sandbox,
-                        struct checks *checks)
+/* A copy is read-only, and its identity is compared like that of any other place. */
+static void plan_source(const struct sandbox_source *source, struct shown_copy *ret_copy,
+                        struct sandbox *sandbox, struct checks *checks)
 {
-    const struct sandbox_source *source = request->source;
     struct err err = {0};
     struct host_path place = {.path = memory_copy_string(source->place)};
     int result = os_fstat(source->fd, &place.stat);
@@ -259,9 +258,11 @@ static void plan_source(const struct sandbox_request *request, struct sandbox *s
         (void)err_sys(&err, result, "the frozen copy of '%s'", source->place);
         sandbox_refuse(checks, CHECK_SANDBOX, memory_copy_string(err.msg), "", "");
     } else {
-        sandbox->copy = memory_copy_string(source->copy);
-        sandbox->place = memory_copy_string(source->place);
-        sandbox_show(sandbox, &place, false, "the frozen copy of the repository");
+        *ret_copy = (struct shown_copy){memory_copy_string(source->copy),
+                                        memory_copy_string(source->place)};
+        sandbox_show(sandbox, &place, false,
+                     source->is_project ? "the frozen copy of the repository"
+                                        : "the staged copy of a runtime");
         sandbox->shown[sandbox->shown_count - 1].from = memory_copy_string(source->copy);
     }
     host_path_done(&place);
@@ -269,16 +270,24 @@ static void plan_source(const struct sandbox_request *request, struct sandbox *s
 
 char *sandbox_inside(const struct sandbox *sandbox, const char *path)
 {
-    return sandbox->copy && path_is_beneath(path, sandbox->copy)
-               ? memory_format("%s%s", sandbox->place, path + strlen(sandbox->copy))
-               : memory_copy_string(path);
+    for (size_t i = 0; i < SANDBOX_SOURCES; i++) {
+        const struct shown_copy *shown = &sandbox->copies[i];
+        if (shown->copy && path_is_beneath(path, shown->copy)) {
+            return memory_format("%s%s", shown->place, path + strlen(shown->copy));
+        }
+    }
+    return memory_copy_string(path);
 }
 
 static void plan_project(const struct sandbox_request *request, struct sandbox *sandbox,
                          struct checks *checks)
 {
-    if (request->source) {
-        plan_source(request, sandbox, checks);
+    bool is_copy = false;
+    for (size_t i = 0; i < SANDBOX_SOURCES && request->sources[i].copy; i++) {
+        plan_source(&request->sources[i], &sandbox->copies[i], sandbox, checks);
+        is_copy = is_copy || request->sources[i].is_project;
+    }
+    if (is_copy) {
         return;
     }
     with_host_path place = {0};
@@ -606,8 +615,10 @@ void sandbox_free(struct sandbox *sandbox)
     memory_free(sandbox->home_inside);
     mount_table_done(&sandbox->host_mounts);
     memory_free(sandbox->cwd);
-    memory_free(sandbox->copy);
-    memory_free(sandbox->place);
+    for (size_t i = 0; i < SANDBOX_SOURCES; i++) {
+        memory_free(sandbox->copies[i].copy);
+        memory_free(sandbox->copies[i].place);
+    }
     strvec_done(&sandbox->gpu);
     strvec_done(&sandbox->environment);
     strvec_done(&sandbox->tool_argv);

@@ -137,8 +137,10 @@ struct sandbox {
     gid_t gid;
     char *cwd;
     struct stat cwd_stat;
-    char *copy; /* of the repository, and where it is seen; NULL: none */
-    char *place;
+    struct shown_copy {
+        char *copy; /* NULL: no more */
+        char *place;
+    } copies[SANDBOX_SOURCES];
     const struct binding *binding; /* the payload's; borrowed */
     struct binding *tool;          /* bubblewrap */
     struct sock_filter filter[FILTER_PROGRAM_MAX];
@@ -165,8 +167,6 @@ void sandbox_add_rule(struct sandbox *sandbox, enum launch_kind kind, const char
 bool sandbox_hides(const struct sandbox *sandbox, const char *path);
 void sandbox_show(struct sandbox *sandbox, const struct host_path *place, bool writable,
                   const char *origin);
-/* Where a path of the host is seen: what lies in the copy has the repository's. To be freed. */
-char *sandbox_inside(const struct sandbox *sandbox, const char *path) must_check;
 /* `what` is taken over, the others are copied. */
 void sandbox_refuse(struct checks *checks, const char *code, char *what, const char *saw,
                     const char *remedy);

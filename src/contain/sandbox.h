@@ -18,8 +18,8 @@
  *              holds .git or .berm; else cwd), read-only; --readable and --writable folders; one
  *              private file system of memory with a quota in bytes and inodes, at /tmp, /var/tmp and
  *              /dev/shm; the network only when asked for.
- *              With a `source` a frozen copy stands in the place of the repository, by the same path, and
- *              nothing of the repository itself is seen: what the payload runs is the copy's.
+ *              With `sources` frozen copies are seen by the paths of what they are copies of, and nothing of
+ *              that itself.
  * What is closed  /home, /root and the caller's home; /run; devices but the plain ones; cgroupfs;
  *              berm's own state; .git and .berm in every writable root, and where git is led from
  *              there (a link, a gitdir: file, commondir); sockets of daemons that can
@@ -52,17 +52,19 @@
 #include "proc.h"
 #include "strvec.h"
 
-/* A frozen copy of a repository (snapshot.h). */
+/* A frozen copy that is seen by the path of what it is a copy of: of a repository (snapshot.h), of a runtime. */
+enum { SANDBOX_SOURCES = 2 };
 struct sandbox_source {
     int fd;            /* of its top folder; borrowed */
     const char *copy;  /* where it lies: a physical path */
-    const char *place; /* where it is seen: that of the repository */
+    const char *place; /* where it is seen */
+    bool is_project;   /* it stands for the project, which is not shown then */
 };
 
 struct sandbox_request {
-    int cwd_fd;                          /* borrowed; with a source it lies in the copy */
-    const char *cwd_path;                /* as it is called inside */
-    const struct sandbox_source *source; /* NULL: the project is shown as it is */
+    int cwd_fd;           /* borrowed; with a source it lies in the copy */
+    const char *cwd_path; /* as it is called inside */
+    struct sandbox_source sources[SANDBOX_SOURCES]; /* copy NULL: no more */
     char *const *writable; /* NULL-terminated; relative names start at cwd; NULL: none */
     char *const *readable;
     bool host_network;
@@ -81,6 +83,8 @@ struct sandbox_request {
 
 struct sandbox;
 
+/* Where a path of the host is seen: what lies in a copy has the path of the original. To be freed. */
+char *sandbox_inside(const struct sandbox *sandbox, const char *path) must_check;
 struct sandbox *sandbox_plan(const struct sandbox_request *request,
                              struct checks *checks) must_check;
 /* As a record keeps it; and with everything that a person may ask for. */

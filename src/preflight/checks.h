@@ -30,6 +30,7 @@
     X(CHECK_PROJECT, "preflight.project", "the project's berm.yaml can be read and believed")      \
     X(CHECK_ENTRYPOINT, "preflight.entrypoint",                                                    \
       "the command is the declared work that it is said to be")                                    \
+    X(CHECK_TOOLCHAIN, "preflight.toolchain", "a staged runtime is there as it was staged")        \
     X(CHECK_FROZEN, "preflight.frozen",                                                            \
       "what runs at a tier, and from which source, can be frozen")                                 \
     X(CHECK_TIER, "preflight.tier", "what a run at a tier needs besides is there")                 \

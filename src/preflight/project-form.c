@@ -54,6 +54,10 @@ static const struct form_field entrypoint_fields[] = {
         struct project_entrypoint, dependencies, FORM_TEXTS, .shape = SHAPE_PATH, .maximum = 16,
         .doc = "folders of the repository that it needs although git ignores them; all that is in "
                "them is frozen with the source"),
+    FORM_FIELD(struct project_entrypoint, toolchain, FORM_TEXT, .shape = SHAPE_NAME, .minimum = 1,
+               .maximum = 64,
+               .doc =
+                   "a runtime that was staged (berm toolchain stage): its bin comes first in PATH"),
     FORM_FIELD(struct project_entrypoint, sealed, FORM_NAMED, .part = &sealed_form, .maximum = 16,
                .doc = "inputs that follow the words of argv, each once, in any order"),
 };

@@ -51,6 +51,7 @@ struct project_entrypoint {
     char *scratch; /* a folder that it may write; NULL: none */
     char *scratch_reason;
     struct form_named sealed;  /* project_sealed */
+    char *toolchain;           /* name of a staged runtime; NULL: none */
     struct strvec environment; /* NAME=VALUE: all that it has beside the fixed ones */
     struct strvec
         dependencies; /* folders of the repository that are source although they are ignored */

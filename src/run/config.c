@@ -118,6 +118,7 @@ static int add_entrypoints(struct view *view, json_t *all, struct err *err)
         json_object_set_new(json, "parameters", parameters_json(&list[i].parameters));
         set_authority(&list[i], json);
         json_object_set_new(json, "environment", texts(&list[i].environment));
+        json_object_set_new(json, "toolchain", text(list[i].toolchain));
         json_object_set_new(json, "dependencies", texts(&list[i].dependencies));
         json_object_set_new(json, "sealed", sealed_json(&list[i].sealed));
         if (set_audit(view, strvec_argv(&list[i].argv), ENTRYPOINT_FILE, json, err) < 0) {

@@ -61,12 +61,19 @@ static const char *way_down(const struct run_freeze *freeze)
 
 /* --- the identity ------------------------------------------------------------------------------- */
 
-static size_t list_programs(const struct binding *binding, struct frozen_program *programs)
+/* By the paths that the command knows: berm's own state is in no identity. */
+static size_t list_programs(const struct preparation *preparation, struct strvec *ret_paths,
+                            struct frozen_program *programs)
 {
+    const struct binding *binding = preparation->binding;
     size_t count = binding_file_count(binding);
     BUG_IF(count > PROGRAMS);
     for (size_t i = 0; i < count; i++) {
-        programs[i] = (struct frozen_program){binding_file_path(binding, i),
+        with_string path = sandbox_inside(preparation->sandbox, binding_file_path(binding, i));
+        strvec_push(ret_paths, path);
+    }
+    for (size_t i = 0; i < count; i++) {
+        programs[i] = (struct frozen_program){ret_paths->strings[i],
                                               binding_file_identity(binding, i)->sha256};
     }
     return count;
@@ -135,6 +142,8 @@ static int identify(struct run *run, struct err *err)
     const struct preparation *preparation = &run->preparation;
     struct frozen_program programs[PROGRAMS];
     with_sealed_inputs sealed = {0};
+    with_strvec paths = {0};
+    const struct toolchain *toolchain = preparation->toolchain;
     with_string build = qualification_build(err);
     if (!build || run_sealed_read(preparation->entrypoint, run->request->argv, &freeze->cwd,
                                   &sealed, err) < 0) {
@@ -143,11 +152,12 @@ static int identify(struct run *run, struct err *err)
     const struct frozen_work work = {
         .argv = run->request->argv,
         .programs = programs,
-        .program_count = list_programs(preparation->binding, programs),
+        .program_count = list_programs(preparation, &paths, programs),
         .cwd = &freeze->cwd,
         .sealed = sealed.list,
         .sealed_count = sealed.count,
         .environment = environment_envp(&preparation->environment),
+        .toolchain = toolchain ? toolchain_facts(toolchain)->digest : NULL,
         .runner_build = build,
         /* Its name is no part: it is the caller's to choose, and would lead around a fence. Promotions are kept
          * under it beside the identity. */
@@ -201,7 +211,8 @@ static int plan_again(struct run *run, struct err *err)
     preparation->frozen = (struct frozen_place){
         .source = {.fd = bfs_dir_fd(&freeze->copy),
                    .copy = freeze->copy.path,
-                   .place = freeze->root.path},
+                   .place = freeze->root.path,
+                   .is_project = true},
         .cwd_fd = bfs_dir_fd(&freeze->copy_cwd),
         .cwd_path = freeze->copy_cwd.path,
     };
@@ -241,11 +252,18 @@ int run_freeze(struct run *run, struct err *err)
     return plan_again(run, &why) < 0 ? answer(run, &why, err) : 0;
 }
 
+static int check_toolchain(const struct run *run, struct err *err)
+{
+    const struct toolchain *toolchain = run->preparation.toolchain;
+    return toolchain ? toolchain_check(toolchain, err) : 0;
+}
+
 int run_freeze_check(struct run *run, struct err *err)
 {
     struct run_freeze *freeze = &run->tier.freeze;
     int64_t began_ns = run->request->clock->monotonic_ns();
     int result = frozen_check(freeze->inputs, freeze->snapshot, err);
+    result = result < 0 ? result : check_toolchain(run, err);
     freeze->facts.check_ns = run->request->clock->monotonic_ns() - began_ns;
     return result;
 }
@@ -253,7 +271,8 @@ int run_freeze_check(struct run *run, struct err *err)
 int run_freeze_ended(struct run *run, struct err *err)
 {
     struct run_freeze *freeze = &run->tier.freeze;
-    freeze->facts.copy_changed = snapshot_check_tree(freeze->snapshot, err) < 0;
+    freeze->facts.copy_changed =
+        snapshot_check_tree(freeze->snapshot, err) < 0 || check_toolchain(run, err) < 0;
     return freeze->facts.copy_changed ? -1 : 0;
 }
 

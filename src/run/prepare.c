@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "archive.h"
 #include "file.h"
 #include "memory.h"
 #include "path.h"
@@ -97,11 +98,32 @@ static int open_stdin(const struct run_request *request, struct preparation *pre
     return result < 0 ? err_sys(err, result, "--stdin '%s'", path) : 0;
 }
 
+/* It was staged before, and is what was staged. */
+static void prepare_toolchain(const struct run_request *request, struct preparation *preparation)
+{
+    struct err err = {0};
+    with_bfs_dir state = {0};
+    const char *name = preparation->entrypoint ? preparation->entrypoint->toolchain : NULL;
+    with_string path = name ? archive_state_folder(request->environment, &err) : NULL;
+    if (!name) {
+        return;
+    }
+    if (!path || bfs_dir_open(AT_FDCWD, path, BFS_TRUST_OWN, &state, &err) < 0 ||
+        toolchain_open(&state, name, &preparation->toolchain, &err) < 0) {
+        with_string remedy =
+            memory_format("stage it: berm toolchain stage DIR --name %s, DIR with its bin", name);
+        refuse(preparation, CHECK_TOOLCHAIN, &err, remedy);
+    }
+}
+
 static void prepare_environment(const struct run_request *request, struct preparation *preparation)
 {
     const struct project_entrypoint *entrypoint = preparation->entrypoint;
+    with_strvec declared = {0};
+    const struct toolchain *toolchain = preparation->toolchain;
+    environment_declare(toolchain ? toolchain_facts(toolchain)->source : NULL, &declared);
     struct environment_request wanted = {
-        .inherited = entrypoint ? environment_declared() : request->environment,
+        .inherited = entrypoint ? strvec_argv(&declared) : request->environment,
         .overrides = entrypoint ? &entrypoint->environment : &request->overrides,
         .pass_all = request->env_all};
     struct err err = {0};
@@ -124,12 +146,18 @@ static void prepare_binding(const struct run_request *request, struct preparatio
         frozen->source.copy ? frozen->source.copy : preparation->project.root, NULL};
     /* The first word of an entrypoint is a file of the repository, and nothing that PATH would find. */
     with_string own = preparation->entrypoint ? memory_format("./%s", request->argv[0]) : NULL;
+    /* The payload has the path of what was staged, and its files are found in the copy. */
+    with_strvec staged = {0};
+    if (preparation->toolchain) {
+        environment_declare(toolchain_tree(preparation->toolchain)->path, &staged);
+    }
     struct binding_request wanted = {
         .name = own ? own : request->argv[0],
         .argv = request->argv,
         .cwd_fd = frozen->source.copy ? frozen->cwd_fd : fd_num(&preparation->cwd),
         .cwd_path = frozen->source.copy ? frozen->cwd_path : preparation->cwd_path,
-        .environment = environment_envp(&preparation->environment),
+        .environment = preparation->toolchain ? strvec_argv(&staged)
+                                              : environment_envp(&preparation->environment),
         .policy = request->authority == AUTHORITY_PERSON ? POLICY_TRUSTED_HOST_TOOL
                                                          : POLICY_PROJECT_BOUND,
         .roots = preparation->entrypoint ? project : (const char *const *)request->roots,
@@ -138,7 +166,11 @@ static void prepare_binding(const struct run_request *request, struct preparatio
     struct err err = {0};
     preparation->binding = binding_resolve(&wanted, &err);
     if (!preparation->binding) {
-        refuse(preparation, CHECK_EXECUTABLE, &err, "");
+        refuse(preparation, CHECK_EXECUTABLE, &err,
+               preparation->entrypoint
+                   ? "an interpreter of another place is staged: berm toolchain stage DIR, and "
+                     "toolchain: NAME at the entrypoint in berm.yaml"
+                   : "");
     }
 }
 
@@ -169,7 +201,6 @@ static void prepare_sandbox(const struct run_request *request, struct preparatio
     struct sandbox_request wanted = {
         .cwd_fd = frozen->source.copy ? frozen->cwd_fd : fd_num(&preparation->cwd),
         .cwd_path = preparation->cwd_path,
-        .source = frozen->source.copy ? &frozen->source : NULL,
         .writable = request->writable,
         .readable = request->readable,
         .host_network = request->host_network,
@@ -182,6 +213,17 @@ static void prepare_sandbox(const struct run_request *request, struct preparatio
         .private_bytes = preparation->limits.values.temporary_bytes,
         .private_inodes = preparation->limits.values.temporary_files,
     };
+    size_t sources = 0;
+    if (frozen->source.copy) {
+        wanted.sources[sources++] = frozen->source;
+    }
+    if (preparation->toolchain) {
+        const struct bfs_dir *tree = toolchain_tree(preparation->toolchain);
+        wanted.sources[sources] =
+            (struct sandbox_source){.fd = bfs_dir_fd(tree),
+                                    .copy = tree->path,
+                                    .place = toolchain_facts(preparation->toolchain)->source};
+    }
     if (choose_user(request, &wanted, &preparation->checks) < 0) {
         return;
     }
@@ -263,6 +305,7 @@ void prepare(const struct run_request *asked, struct preparation *preparation)
         run_limits_decide(request, &preparation->envelope, &preparation->limits,
                           &preparation->checks);
     }
+    prepare_toolchain(request, preparation);
     prepare_environment(request, preparation);
     if (here) {
         prepare_binding(request, preparation);
@@ -288,6 +331,7 @@ void preparation_done(struct preparation *preparation)
     }
     run_daemons_done(preparation);
     sandbox_free(preparation->sandbox);
+    toolchain_free(preparation->toolchain);
     json_decref(preparation->could);
     project_done(&preparation->project);
     binding_free(preparation->binding);

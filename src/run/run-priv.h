@@ -13,6 +13,7 @@
 #include "run.h"
 #include "scope.h"
 #include "slot.h"
+#include "toolchain.h"
 #include "watchdog.h"
 
 /* limits.c: what was asked for, what the host allows, and where each value comes from. */
@@ -57,6 +58,7 @@ struct preparation {
     bool envelope_known;
     struct project project;                      /* of the working folder */
     const struct project_entrypoint *entrypoint; /* of the project; NULL: not at a tier */
+    struct toolchain *toolchain;                 /* that the entrypoint names; NULL: none */
     struct frozen_place frozen;
     uint32_t require; /* of `wanted` */
     struct checks checks;

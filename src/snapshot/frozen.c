@@ -83,6 +83,7 @@ int frozen_identity(const struct frozen_work *work, const struct frozen_inputs *
     encoding_init(&encoding, "berm.frozen/1");
     encoding_string(&encoding, work->runner_build);
     encoding_string(&encoding, work->workload);
+    encoding_string(&encoding, work->toolchain);
     encoding_string(&encoding, snapshot_digest(snapshot));
     encode_place(&encoding, inputs, work->cwd->path);
     encode_words(&encoding, work->argv, 1);

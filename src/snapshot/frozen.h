@@ -60,6 +60,7 @@ struct frozen_work {
     const struct frozen_sealed *sealed;
     size_t sealed_count;
     char *const *environment; /* of the payload, NULL-terminated; NULL: none */
+    const char *toolchain;    /* digest of what was staged (toolchain.h); NULL: none */
     const char *runner_build; /* digest of berm and its helper */
     const char *workload;     /* NULL: none is named */
 };

@@ -23,6 +23,14 @@ struct kept {
     struct ledger ledger; /* its entries are the copy's */
 };
 
+enum { BOOT_ID_SIZE = 40 };
+int kept_boot_id(char boot_id[BOOT_ID_SIZE], struct err *err) must_check;
+/* A copy with a ledger of this boot that describes what is there; false for any reason not to trust one. */
+bool kept_find(const struct bfs_dir *folder, const char *boot_id, struct kept *ret_kept) must_check;
+/* What is there, read byte by byte; the caller knows what it should be. A ledger of it is left. */
+int kept_read(const struct bfs_dir *folder, const char *boot_id,
+              const struct snapshot_limits *limits, struct kept *ret_kept,
+              struct err *err) must_check;
 int kept_open(const struct bfs_dir *folder, const char *boot_id, struct kept *ret_kept,
               struct err *err) must_check;
 int kept_update(struct kept *kept, const struct bfs_dir *root, struct entries *wanted,

@@ -2,10 +2,25 @@
  * a ledger and the tree that it describes, or no ledger. */
 #include "kept-priv.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "cursor-priv.h"
+#include "file.h"
 #include "memory.h"
+#include "source-priv.h"
+
+/* Without one, nothing that is kept can be believed after the next boot, so nothing is made. */
+int kept_boot_id(char boot_id[BOOT_ID_SIZE], struct err *err)
+{
+    ssize_t length =
+        os_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot_id, BOOT_ID_SIZE);
+    if (length <= 0) {
+        return err_sys(err, (int)length, "ask /proc which boot this is");
+    }
+    boot_id[strcspn(boot_id, "\n")] = '\0';
+    return 0;
+}
 
 static const char ledger_name[] = "ledger";
 static const char tree_name[] = "tree";
@@ -38,34 +53,33 @@ static int check_ledger(const struct bfs_dir *tree, const struct ledger *ledger,
     return 0;
 }
 
-/* A ledger that describes what is there; false for any reason not to trust one. */
-static bool read_ledger(struct kept *kept)
+bool kept_find(const struct bfs_dir *folder, const char *boot_id, struct kept *ret_kept)
 {
     static const struct bfs_rule rule = {.maximum_bytes = LEDGER_BYTES};
     with_buf bytes = buf_new(LEDGER_BYTES);
-    with_ledger ledger = {0};
-    with_bfs_dir tree = {0};
-    if (bfs_read(kept->folder, ledger_name, &rule, &bytes, NULL, NULL) < 0 ||
-        ledger_decode(buf_span(&bytes), kept->boot_id, &ledger, NULL) < 0 ||
-        bfs_dir_open_beneath(kept->folder, tree_name, &tree, NULL) < 0 ||
-        check_ledger(&tree, &ledger, NULL) < 0) {
+    with_kept kept = {.folder = folder, .boot_id = boot_id};
+    if (bfs_read(folder, ledger_name, &rule, &bytes, NULL, NULL) < 0 ||
+        ledger_decode(buf_span(&bytes), boot_id, &kept.ledger, NULL) < 0 ||
+        bfs_dir_open_beneath(folder, tree_name, &kept.tree, NULL) < 0 ||
+        check_ledger(&kept.tree, &kept.ledger, NULL) < 0) {
         return false;
     }
-    kept->ledger = ledger;
-    ledger = (struct ledger){0};
-    kept->tree = tree;
-    tree = (struct bfs_dir){0};
+    *ret_kept = kept;
+    kept = (struct kept){0};
     return true;
 }
 
 int kept_open(const struct bfs_dir *folder, const char *boot_id, struct kept *ret_kept,
               struct err *err)
 {
+    if (kept_find(folder, boot_id, ret_kept)) {
+        return 0;
+    }
     with_kept kept = {.folder = folder, .boot_id = boot_id};
-    if (!read_ledger(&kept) && (bfs_tree_remove(folder, ledger_name, 1, err) < 0 ||
-                                bfs_tree_remove(folder, tree_name, REMOVED_MAXIMUM, err) < 0 ||
-                                bfs_tree_directory(folder, tree_name, 0755, err) < 0 ||
-                                bfs_dir_open_beneath(folder, tree_name, &kept.tree, err) < 0)) {
+    if (bfs_tree_remove(folder, ledger_name, 1, err) < 0 ||
+        bfs_tree_remove(folder, tree_name, REMOVED_MAXIMUM, err) < 0 ||
+        bfs_tree_directory(folder, tree_name, 0755, err) < 0 ||
+        bfs_dir_open_beneath(folder, tree_name, &kept.tree, err) < 0) {
         return err_wrap(err, "make a folder for the snapshot");
     }
     *ret_kept = kept;
@@ -295,6 +309,46 @@ int kept_update(struct kept *kept, const struct bfs_dir *root, struct entries *w
     }
     bool first = kept->ledger.tree.inode == 0;
     return first || update.dirty > 0 ? apply(&update, err) : 0;
+}
+
+static int hash_entry(const struct kept *kept, struct entry *entry, struct err *err)
+{
+    static const struct bfs_rule rule = {.maximum_bytes = INT64_MAX};
+    with_bfs_file file = {0};
+    entry->copy = entry->source;
+    entry->read_ns = entry_now_ns();
+    return !entry_is_file(entry) ||
+                   (bfs_file_open(&kept->tree, entry->path, &rule, &file, err) == 0 &&
+                    bfs_file_hash(&file, entry->sha256, err) == 0)
+               ? 0
+               : -1;
+}
+
+int kept_read(const struct bfs_dir *folder, const char *boot_id,
+              const struct snapshot_limits *limits, struct kept *ret_kept, struct err *err)
+{
+    struct err ignored = {0};
+    with_kept kept = {.folder = folder, .boot_id = boot_id};
+    struct entries *entries = &kept.ledger.entries;
+    if (bfs_dir_open_beneath(folder, tree_name, &kept.tree, err) < 0 ||
+        source_list_all(&kept.tree, limits, entries, err) < 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < entries->count; i++) {
+        if (hash_entry(&kept, &entries->items[i], err) < 0) {
+            return -1;
+        }
+    }
+    if (bfs_facts_of(bfs_dir_fd(&kept.tree), &kept.ledger.tree, err) < 0) {
+        return -1;
+    }
+    if (bfs_tree_remove(folder, ledger_name, 1, &ignored) < 0 ||
+        write_ledger(&kept, &ignored) < 0) {
+        /* Somebody else writes the same at this moment, or the next has to read all again. */
+    }
+    *ret_kept = kept;
+    kept = (struct kept){0};
+    return 0;
 }
 
 int kept_check(const struct kept *kept, struct err *err)

@@ -11,8 +11,6 @@
 #include "repository-priv.h"
 #include "source-priv.h"
 
-enum { BOOT_ID_SIZE = 40 };
-
 struct snapshot {
     struct bfs_dir root;
     struct bfs_dir folder;
@@ -21,18 +19,6 @@ struct snapshot {
     struct snapshot_figures figures;
     char digest[HASH_HEX_SIZE];
 };
-
-/* Without one, nothing that is kept can be believed after the next boot, so nothing is made. */
-static int read_boot_id(char boot_id[BOOT_ID_SIZE], struct err *err)
-{
-    ssize_t length =
-        os_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot_id, BOOT_ID_SIZE);
-    if (length <= 0) {
-        return err_sys(err, (int)length, "ask /proc which boot this is");
-    }
-    boot_id[strcspn(boot_id, "\n")] = '\0';
-    return 0;
-}
 
 static int take(const struct snapshot_request *request, struct snapshot *snapshot, struct err *err)
 {
@@ -43,7 +29,7 @@ static int take(const struct snapshot_request *request, struct snapshot *snapsho
     }
     paths_sort(&include);
     if (repository_check_root(snapshot->root.path, request->state->path, err) < 0 ||
-        read_boot_id(snapshot->boot_id, err) < 0 ||
+        kept_boot_id(snapshot->boot_id, err) < 0 ||
         lease_take(request->state, snapshot->root.path, &snapshot->folder, err) < 0 ||
         source_list(&snapshot->root, &request->limits, &include, &entries, err) < 0 ||
         kept_open(&snapshot->folder, snapshot->boot_id, &snapshot->kept, err) < 0 ||

@@ -13,6 +13,9 @@
 #include "paths-priv.h"
 #include "snapshot-priv.h"
 
+/* Everything beneath a directory but what is called `.git`, whatever would be ignored. */
+int source_list_all(const struct bfs_dir *root, const struct snapshot_limits *limits,
+                    struct entries *ret_entries, struct err *err) must_check;
 int source_list(const struct bfs_dir *root, const struct snapshot_limits *limits,
                 const struct paths *include, struct entries *ret_entries,
                 struct err *err) must_check;

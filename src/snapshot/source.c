@@ -255,3 +255,17 @@ int source_list(const struct bfs_dir *root, const struct snapshot_limits *limits
     *ret_entries = walk.entries;
     return 0;
 }
+
+int source_list_all(const struct bfs_dir *root, const struct snapshot_limits *limits,
+                    struct entries *ret_entries, struct err *err)
+{
+    static const struct paths none = {0};
+    struct walk walk = {.limits = limits, .include = &none, .budget = {.steps = MATCHING_STEPS}};
+    const struct here here = {.dir = root, .path = "", .taking = TAKE_INCLUDED};
+    if (walk_directory(&walk, &here, err) < 0) {
+        entries_done(&walk.entries);
+        return -1;
+    }
+    *ret_entries = walk.entries;
+    return 0;
+}

@@ -181,6 +181,35 @@ def _(t):
     t.equal(sources["timeout"], "ceiling of declared work")
 
 
+@case("IB-4 a runtime is staged by the name that berm.yaml has for it, and an entrypoint without it is refused")
+def _(t):
+    project(t, "schema: 1\nentrypoint:\n  e: { argv: [bench/run], toolchain: tool }\n",
+            bench__run="#!/usr/bin/env python3\n")
+    bin_folder = t.dir / "cache/tool/bin"
+    bin_folder.mkdir(parents=True)
+    (t.dir / "cache").chmod(0o777)
+    (bin_folder / "python3").write_text("#!/bin/sh\n")
+    (bin_folder / "python3").chmod(0o777)
+    tier = ["run", "--tier", "small", "--workload", "w", "--report", "r.json", "--", "bench/run"]
+    refused(t, t.berm(*tier), "no toolchain 'tool' is staged", "[preflight.toolchain]",
+            "berm toolchain stage DIR --name tool")
+    t.equal(t.berm("toolchain", "list").out, b"")
+    staged = t.berm("toolchain", "stage", "cache/tool/", "--json").json()
+    t.equal((staged["name"], staged["source"], staged["digest"]),
+            ("tool", str(t.dir.resolve() / "cache/tool"), staged["source_digest"]))
+    modes = {one["path"]: one["mode"] for one in staged["ancestors"]}
+    t.equal(modes[str(t.dir.resolve() / "cache")], 0o777)
+    t.equal(t.berm("toolchain", "list", "--json").json()["toolchains"], [staged])
+    t.contains(t.berm("toolchain", "list").out.decode(), staged["digest"])
+    explained = t.berm("run", "--explain", "--json", *tier[1:]).json()
+    (python,) = (one["canonical_target"] for one in explained["executable"]["interpreters"][:1])
+    t.equal(Path(python).read_text(), "#!/bin/sh\n")
+    t.contains(python, "/toolchains/tool/tree/bin/python3")
+    for words in ([], ["stage"], ["stage", "a", "b"], ["list", "x"], ["stage", "/proc"], ["stage", "-x"],
+                  ["stage", "cache/tool", "--name", "a/b"], ["stage", "cache/tool"]):
+        t.true(t.berm("toolchain", *words).status != 0, words)
+
+
 @case("EP-1 config without berm.yaml, and a wrong command line")
 def _(t):
     shown = t.berm("config", "show")

@@ -45,10 +45,11 @@ static void a_copy_stands_in_the_place_of_its_repository(void **state)
     with_string work = memory_format("%s/work", place->path);
     with_string copy = memory_format("%s/copy", place->path);
     with_fd top = fd_adopt(os_openat(place->fd, "copy", O_PATH | O_DIRECTORY, 0));
-    const struct sandbox_source source = {.fd = fd_num(&top), .copy = copy, .place = work};
+    const struct sandbox_source source = {
+        .fd = fd_num(&top), .copy = copy, .place = work, .is_project = true};
     struct place of_copy = {.fd = fd_num(&top)};
     (void)snprintf(of_copy.path, sizeof of_copy.path, "%s", copy);
-    trial.request.source = &source;
+    trial.request.sources[0] = source;
     trial_plan(&trial, &of_copy);
     with_string words = arguments_of(trial.sandbox);
     with_string bind = memory_format("--ro-bind %s %s", copy, work);

@@ -63,7 +63,7 @@ static void every_part_of_the_work_is_in_the_identity(void **state)
     struct bench *bench = *state;
     struct err err = {0};
     struct piece piece cleanup(piece_done) = {0};
-    char seen[13][HASH_HEX_SIZE];
+    char seen[14][HASH_HEX_SIZE];
     size_t count = 0;
     with_bfs_dir below = {0};
     piece_make(&piece, bench);
@@ -77,6 +77,9 @@ static void every_part_of_the_work_is_in_the_identity(void **state)
     piece.work.workload = NULL;
     assert_ok(identity(&piece, seen[count++], &err));
     piece.work.workload = "";
+    assert_ok(identity(&piece, seen[count++], &err));
+    piece.work = was;
+    piece.work.toolchain = digest_b;
     assert_ok(identity(&piece, seen[count++], &err));
     piece.work = was;
     piece.work.environment = (char *[]){WORD("A=1"), NULL};
