@@ -22,6 +22,17 @@ static int64_t round_down(int64_t bytes, int64_t unit)
     return bytes < 0 ? bytes : bytes - bytes % unit;
 }
 
+/* What the host and the tightest cgroup leave to a run; the second is INT64_MAX where none limits it. */
+static int64_t of_host(const struct envelope *envelope)
+{
+    return envelope->host_available_bytes - ENVELOPE_RESERVE_BYTES;
+}
+static int64_t of_cgroup(const struct envelope *envelope)
+{
+    int64_t available = envelope->cgroup.memory_available_bytes;
+    return available < 0 ? INT64_MAX : available - ENVELOPE_OWN_BYTES;
+}
+
 int64_t envelope_high_bytes(int64_t memory_bytes)
 {
     return round_down(memory_bytes / 5 * 4, os_page_bytes());
@@ -49,7 +60,7 @@ void envelope_derive(struct envelope *envelope)
         .concurrency = 1,
     };
     envelope->plain_memory_bytes =
-        round_down(envelope->available_memory_bytes - ENVELOPE_RESERVE_BYTES, page);
+        round_down(number_least(of_host(envelope), of_cgroup(envelope)), page);
     envelope->plain_tasks =
         number_most(PLAIN_TASKS, PLAIN_TASKS_PER_PROCESSOR * envelope->processors);
 }
@@ -62,7 +73,8 @@ static int read_memory(struct envelope *envelope, struct err *err)
         return err_sys(err, (int)got, "read /proc/meminfo");
     }
     envelope->total_memory_bytes = proc_kib(text, "MemTotal");
-    envelope->available_memory_bytes = proc_kib(text, "MemAvailable");
+    envelope->host_available_bytes = proc_kib(text, "MemAvailable");
+    envelope->available_memory_bytes = envelope->host_available_bytes;
     if (envelope->total_memory_bytes <= 0 || envelope->available_memory_bytes < 0) {
         return err_set(err, ERR_UNAVAILABLE, "/proc/meminfo has no MemTotal and MemAvailable");
     }
@@ -189,16 +201,23 @@ void envelope_check_memory(const struct envelope *envelope, int64_t memory_bytes
 {
     int64_t ceiling = envelope->plain_memory_bytes;
     double to_gib = 1.0 / (double)gib;
+    double wanted = (double)number_most(0, memory_bytes) * to_gib;
     bool ok = memory_bytes > 0 && memory_bytes <= ceiling;
-    char *what = ok ? memory_format("the memory limit leaves the reserve")
+    bool by_cgroup = of_cgroup(envelope) < of_host(envelope);
+    char *what =
+        ok          ? memory_format("the memory limit leaves the reserve")
+        : by_cgroup ? memory_format(
+                          "a memory limit of %.2f GiB (%s) does not leave %lld MiB of this cgroup "
+                          "for berm itself",
+                          wanted, source, (long long)(ENVELOPE_OWN_BYTES / mib))
                     : memory_format("a memory limit of %.2f GiB (%s) does not leave the reserve of "
                                     "%.0f GiB for the rest of this host",
-                                    (double)number_most(0, memory_bytes) * to_gib, source,
-                                    (double)ENVELOPE_RESERVE_BYTES * to_gib);
-    char *saw =
-        memory_format("%.2f GiB available by %s", (double)envelope->available_memory_bytes * to_gib,
-                      envelope->memory_bound_by);
-    bool by_cgroup = strcmp(envelope->memory_bound_by, "/proc/meminfo") != 0;
+                                    wanted, source, (double)ENVELOPE_RESERVE_BYTES * to_gib);
+    char *saw = by_cgroup ? memory_format("%.2f GiB available by %s",
+                                          (double)envelope->cgroup.memory_available_bytes * to_gib,
+                                          envelope->cgroup.memory_bound_by)
+                          : memory_format("%.2f GiB available by /proc/meminfo",
+                                          (double)envelope->host_available_bytes * to_gib);
     char *remedy = ok            ? memory_copy_string("")
                    : ceiling > 0 ? memory_format("--memory may be at most %lldM here now",
                                                  (long long)(ceiling / mib))

@@ -10,7 +10,8 @@
  * Two sets of limits come from it. `tier` are the ceilings of qualified and agent work: memory
  * min(3 GiB, 25 % of RAM) rounded down to a page, 64 tasks, one run at a time. `plain` are the
  * defaults of a person's run: what is available less the reserve, max(1024, 128 x processors) tasks.
- * Memory always is the minimum over /proc/meminfo and every ancestor cgroup.
+ * Memory always is the minimum over /proc/meminfo and every ancestor cgroup. The reserve is the host's: it
+ * comes off what /proc/meminfo says. What a cgroup leaves is for the run but for what berm itself takes.
  *
  * Limitations  available memory is the kernel's estimate (MemAvailable), and a moment's picture.
  * Source       proc_meminfo(5).
@@ -25,6 +26,8 @@
 #include "json.h"
 
 #define ENVELOPE_RESERVE_BYTES (INT64_C(2) << 30)
+/* In a cgroup that berm, its watchdog and their reports share with the run. */
+#define ENVELOPE_OWN_BYTES (INT64_C(64) << 20)
 
 struct envelope_limits {
     int64_t memory_max_bytes;
@@ -46,7 +49,8 @@ struct envelope_limits {
 struct envelope {
     int64_t inspected_realtime_ns;
     int64_t total_memory_bytes;        /* MemTotal, or the smallest ancestor limit below it */
-    int64_t available_memory_bytes;    /* MemAvailable, or what the tightest ancestor leaves */
+    int64_t host_available_bytes;      /* MemAvailable */
+    int64_t available_memory_bytes;    /* that, or what the tightest ancestor leaves */
     char memory_bound_by[640];         /* "/proc/meminfo" or the cgroup's folder */
     int64_t free_disk_bytes;           /* for this user, where cwd lies; -1: unknown */
     int64_t temporary_free_disk_bytes; /* where /tmp lies; -1: unknown */
@@ -68,6 +72,6 @@ void envelope_derive(struct envelope *envelope);
 int64_t envelope_high_bytes(int64_t memory_bytes);
 /* The fields that a report keeps as preflight.envelope. */
 json_t *envelope_to_json(const struct envelope *envelope, const char *cwd) must_check;
-/* "preflight.memory": the limit and the reserve fit into what is available. */
+/* "preflight.memory": the limit fits into what is available, with the reserve or what berm needs for itself. */
 void envelope_check_memory(const struct envelope *envelope, int64_t memory_bytes,
                            const char *source, struct checks *checks);

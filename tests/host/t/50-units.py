@@ -20,7 +20,7 @@ from duel import ATTACK, record_of, report_of  # noqa: E402
 from tap import berm_path, case, main  # noqa: E402
 
 MIB = 1 << 20
-RESERVE = 2048 * MIB
+OWN = 64 << 20  # ENVELOPE_OWN_BYTES
 
 
 def scope(*properties, name=None):
@@ -100,7 +100,7 @@ DEEPER = 'cd /sys/fs/cgroup/$(sed s,^0::/,, /proc/self/cgroup); mkdir deeper; ec
 
 @case("EN-2 beneath a memory limit the envelope is that of the limit, the own one or an ancestor's")
 def _(t):
-    limit = 2600 * MIB
+    limit = 256 * MIB
     for deeper in ([], ["sh", "-ec", DEEPER, "-"]):
         with NothingLeft(t):
             seen = envelope(t, *scope(f"MemoryMax={limit}", "Delegate=yes"), *deeper)
@@ -110,20 +110,20 @@ def _(t):
                  seen["total_memory_bytes"]), (str(unit), limit, limit))
         available = seen["available_memory_bytes"]
         t.true(limit - 64 * MIB < available <= limit, f"{available} of {limit}")
-        t.equal(seen["plain"]["memory_bytes"], (available - RESERVE) // 4096 * 4096)
+        t.equal(seen["plain"]["memory_bytes"], (available - OWN) // 4096 * 4096)
         t.equal(seen["limits"]["memory_max_bytes"], limit // 4 // 4096 * 4096)
 
 
 @case("EN-2 beneath a memory limit a plain run gets what it leaves, and is refused more", deadline_s=90)
 def _(t):
-    limit = RESERVE + 100 * MIB
+    limit = 256 * MIB
     with NothingLeft(t):
         done = t.run(*scope(f"MemoryMax={limit}"), berm_path(), "run", "--report", "r.json", "--",
                      ATTACK, "memory", 200)
         t.equal(done.status, 120, str(done))
         report = report_of(t.dir / "r.json")
         (memory,) = (one for one in record_of(t)["limits"] if one["name"] == "memory")
-        left = limit - RESERVE
+        left = limit - OWN
         t.true(left - 64 * MIB < memory["value"] <= left, f"{memory}")
         t.equal((report["outcome"], report["termination"]["limit"]),
                 ("safety_limit_exceeded", "memory"))
@@ -136,7 +136,10 @@ def _(t):
         t.contains(check["saw"], ".scope")
         t.contains(check["remedy"], "--memory may be at most")
 
-        done = t.run(*scope("MemoryMax=1G"), berm_path(), "run", "--", "touch", "ran")
+        done = t.run(*scope(f"MemoryMax={512 * MIB}"), berm_path(), "run", "--", "true")
+        t.equal(done.status, 0, str(done))
+
+        done = t.run(*scope(f"MemoryMax={48 * MIB}"), berm_path(), "run", "--", "touch", "ran")
         t.equal(done.status, 121, str(done))
         check = checks_of(record_of(t))["memory"]
         t.contains(check["saw"], ".scope")

@@ -11,9 +11,9 @@ static const int64_t gib = INT64_C(1) << 30;
 static struct envelope host(int64_t total, int64_t available, int64_t processors)
 {
     struct envelope envelope = {.total_memory_bytes = total,
-                                .available_memory_bytes = available,
+                                .host_available_bytes = available,
                                 .processors = processors,
-                                .memory_bound_by = "/proc/meminfo"};
+                                .cgroup.memory_available_bytes = -1};
     envelope_derive(&envelope);
     return envelope;
 }
@@ -69,11 +69,51 @@ static void a_full_host_cannot_run_anything(void **state)
     assert_non_null(strstr(checks_first_failed(&checks)->remedy, "free memory"));
 }
 
+static const int64_t mib = INT64_C(1) << 20;
+
+/* EN-2: the reserve is the host's. A cgroup leaves its run all but what berm itself takes, however small it is. */
+static void a_cgroup_has_no_reserve_for_the_host(void **state)
+{
+    static const struct {
+        int64_t host, cgroup; /* MiB that are available */
+        int64_t plain;
+        const char *words; /* of the refusal of one page more */
+    } rows[] = {
+        {61440, -1, 59392, "for the rest of this host"},
+        {61440, 512, 448, "of this cgroup for berm itself"},
+        {61440, 1024, 960, "of this cgroup for berm itself"},
+        {61440, 59456, 59392, "for the rest of this host"},
+        {3072, 2048, 1024, "for the rest of this host"},
+        {3072, 512, 448, "of this cgroup for berm itself"},
+        {2049, 512, 1, "for the rest of this host"},
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct envelope envelope = host(64 * gib, rows[i].host * mib, 4);
+        envelope.cgroup.memory_available_bytes = rows[i].cgroup < 0 ? -1 : rows[i].cgroup * mib;
+        (void)snprintf(envelope.cgroup.memory_bound_by, sizeof envelope.cgroup.memory_bound_by,
+                       "/sys/fs/cgroup/box");
+        envelope_derive(&envelope);
+        assert_int_equal(envelope.plain_memory_bytes, rows[i].plain * mib);
+        with_checks fits = {0};
+        envelope_check_memory(&envelope, envelope.plain_memory_bytes, "default", &fits);
+        assert_true(checks_ok(&fits));
+        with_checks above = {0};
+        envelope_check_memory(&envelope, envelope.plain_memory_bytes + 4096, "--memory", &above);
+        const struct check *failed = checks_first_failed(&above);
+        assert_non_null(strstr(failed->what, rows[i].words));
+        assert_int_equal(strstr(failed->saw, "/sys/fs/cgroup/box") != NULL,
+                         strstr(failed->what, "cgroup") != NULL);
+    }
+}
+
 /* EN-2: where a cgroup is what leaves too little, ending other programs would not help. */
 static void a_small_cgroup_is_not_called_a_full_host(void **state)
 {
-    struct envelope envelope = host(8 * gib, gib, 4);
-    (void)snprintf(envelope.memory_bound_by, sizeof envelope.memory_bound_by, "/sys/fs/cgroup/box");
+    struct envelope envelope = host(64 * gib, 60 * gib, 4);
+    envelope.cgroup.memory_available_bytes = 32 * mib;
+    (void)snprintf(envelope.cgroup.memory_bound_by, sizeof envelope.cgroup.memory_bound_by,
+                   "/sys/fs/cgroup/box");
+    envelope_derive(&envelope);
     with_checks checks = {0};
     envelope_check_memory(&envelope, envelope.plain_memory_bytes, "default", &checks);
     const struct check *failed = checks_first_failed(&checks);
@@ -108,6 +148,7 @@ int main(void)
         cmocka_unit_test(plain_defaults_leave_the_reserve),
         cmocka_unit_test(a_limit_above_the_reserve_is_refused_by_name),
         cmocka_unit_test(a_full_host_cannot_run_anything),
+        cmocka_unit_test(a_cgroup_has_no_reserve_for_the_host),
         cmocka_unit_test(a_small_cgroup_is_not_called_a_full_host),
         cmocka_unit_test(reads_this_host),
     };

@@ -9,9 +9,9 @@ static const int64_t gib = INT64_C(1) << 30;
 static struct envelope host(void)
 {
     struct envelope envelope = {.total_memory_bytes = 16 * gib,
-                                .available_memory_bytes = 12 * gib,
+                                .host_available_bytes = 12 * gib,
                                 .processors = 4,
-                                .memory_bound_by = "/proc/meminfo"};
+                                .cgroup.memory_available_bytes = -1};
     envelope_derive(&envelope);
     return envelope;
 }
