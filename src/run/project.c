@@ -170,6 +170,18 @@ static bool is_declared_work(const struct run_request *request, const struct pro
             form_find(&project->workload, sizeof(struct project_workload), request->workload));
 }
 
+/* What means nothing without a sandbox is refused and not forgotten; the project may have required one. */
+static void check_sandbox(const struct run_request *request, struct checks *checks)
+{
+    const char *name = run_needs_sandbox(request);
+    if (name) {
+        checks_add_take(checks, CHECK_SANDBOX, false,
+                        memory_format("%s: has a meaning only in a sandbox", name),
+                        memory_copy_string("neither the request nor a berm.yaml requires one"),
+                        memory_copy_string("add --sandbox"));
+    }
+}
+
 void run_project_apply(struct run_request *request, struct preparation *preparation)
 {
     struct err err = {0};
@@ -181,6 +193,7 @@ void run_project_apply(struct run_request *request, struct preparation *preparat
     if (preparation->project.present) {
         add_required(&preparation->project, request, &preparation->notes);
     }
+    check_sandbox(request, &preparation->checks);
     if (is_declared_work(request, &preparation->project)) {
         check_work(request, preparation);
     }

@@ -55,8 +55,7 @@ bool run_wants_sandbox(const struct run_request *request)
     return request->sandbox || request->require != 0; /* none is enforced without one */
 }
 
-/* What means nothing without a sandbox is refused and not forgotten. */
-static int check_sandbox(const struct run_request *request, struct err *err)
+const char *run_needs_sandbox(const struct run_request *request)
 {
     const struct {
         bool given;
@@ -71,14 +70,13 @@ static int check_sandbox(const struct run_request *request, struct err *err)
                   {request->temporary_files > 0, "temporary_files"}};
     for (size_t i = 0; i < countof(fields) && !run_wants_sandbox(request); i++) {
         if (fields[i].given) {
-            return err_set(err, ERR_USAGE, "%s: has a meaning only in a sandbox (--sandbox)",
-                           fields[i].name);
+            return fields[i].name;
         }
     }
-    return 0;
+    return NULL;
 }
 
-/* Likewise what counts looks above a mark that there is not. Declared work always has one. */
+/* What counts looks above a mark that there is not is refused and not forgotten. Declared work always has one. */
 static int check_high(const struct run_request *request, struct err *err)
 {
     bool has_mark = request->memory_high_bytes > 0 || request->authority == AUTHORITY_DECLARED;
@@ -147,9 +145,9 @@ static int check_tier(const struct run_request *request, struct err *err)
 int run_request_check(const struct run_request *request, struct err *err)
 {
     if (check_argv(request, err) < 0 || check_scope("scope", request->scope, err) < 0 ||
-        check_scope("workload", request->workload, err) < 0 || check_sandbox(request, err) < 0 ||
-        check_tier(request, err) < 0 || check_wait(request, err) < 0 ||
-        check_high(request, err) < 0 || run_daemons_check(request->daemons, err) < 0) {
+        check_scope("workload", request->workload, err) < 0 || check_tier(request, err) < 0 ||
+        check_wait(request, err) < 0 || check_high(request, err) < 0 ||
+        run_daemons_check(request->daemons, err) < 0) {
         return -1;
     }
     for (size_t i = 0; i < countof(limits); i++) {
@@ -255,7 +253,8 @@ static const struct record_field request_fields[] = {
           .maximum = 32, .doc = "files and folders that it may read where they would be hidden"),
     FIELD(struct run_request_holder, daemons, FIELD_STRINGS, SENSITIVITY_PATH, OPTIONAL,
           .maximum = DAEMON_COUNT,
-          .doc = "NAME=EXEC,SOCKET,LOCK: daemons that it may leave running at its end"),
+          .doc = "NAME=EXEC,SOCKET,LOCK, or a NAME that berm.yaml declares: daemons that it may "
+                 "leave running at its end"),
     FIELD(struct run_request_holder, host_network, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,
           .doc = "the sandbox has the host's network; else none"),
     FIELD(struct run_request_holder, gpu, FIELD_BOOL, SENSITIVITY_PUBLIC, OPTIONAL,

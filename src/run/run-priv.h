@@ -90,6 +90,8 @@ void preparation_done(struct preparation *preparation);
 
 /* project.c: adds to the request what the project wants, and to the checks what is wrong with it. The working
  * folder is open. */
+/* A field that means nothing without a sandbox, which nobody wants; NULL: none. */
+const char *run_needs_sandbox(const struct run_request *request);
 void run_project_apply(struct run_request *request, struct preparation *preparation);
 /* {file, require, workload}, or null where there is no project. */
 json_t *run_project_to_json(const struct preparation *preparation, const char *workload) must_check;

@@ -90,6 +90,27 @@ static void a_project_adds_and_never_takes_away(void **state)
     assert_true(json_is_null(json));
 }
 
+/* CT-3: what means something only in a sandbox is judged when it is known whether there is one. */
+static void a_sandbox_may_be_the_projects(void **state)
+{
+    static char here[] = ".";
+    char *const writable[] = {here, NULL};
+    for (int required = 0; required < 2; required++) {
+        write_file("berm.yaml", required ? "schema: 1\nrequire: [network]\n" : "schema: 1\n", 0600);
+        struct run_request request = run_request_plain();
+        request.writable = writable;
+        with_preparation preparation;
+        apply(top, &request, &preparation);
+        const struct check *failed = checks_first_failed(&preparation.checks);
+        assert_int_equal(failed == NULL, required);
+        if (failed) {
+            assert_string_equal(failed->code, "preflight.sandbox");
+            assert_non_null(strstr(failed->what, "writable: has a meaning only in a sandbox"));
+        }
+    }
+    unlink("berm.yaml");
+}
+
 /* CT-3: what cannot be read is not taken for nothing. */
 static void a_broken_file_is_a_refusal(void **state)
 {
@@ -212,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_project_adds_and_never_takes_away),
+        cmocka_unit_test(a_sandbox_may_be_the_projects),
         cmocka_unit_test(a_broken_file_is_a_refusal),
         cmocka_unit_test(work_is_what_it_is_called),
         cmocka_unit_test(a_tier_launches_what_is_declared),
