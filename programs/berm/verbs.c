@@ -220,7 +220,7 @@ static const struct option run_options[] = {
         .id = OPTION_DAEMON,
         .kind = KIND_TEXT,
         .name = "--daemon",
-        .value = "NAME=EXEC,SOCKET,LOCK",
+        .value = "NAME[=EXEC,SOCKET,LOCK]",
         .group = "contain",
         .help = "with --sandbox: it may start this daemon; repeatable",
         .more =
@@ -228,7 +228,7 @@ static const struct option run_options[] = {
             "ends: it is asked to end then, and has --grace-ms for it. Whoever else is left of "
             "a run that declares one is a failure (detached_descendant). EXEC is a program and "
             "no script; SOCKET and LOCK lie in one folder, in /tmp of the sandbox or beneath "
-            "--writable, and are not there yet.",
+            "--writable, and are not there yet. NAME alone is one that berm.yaml declares.",
         .repeatable = true,
     },
     {

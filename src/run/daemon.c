@@ -1,4 +1,5 @@
-/* What a run declares as its daemons: NAME=EXEC,SOCKET,LOCK, judged before anything is started. */
+/* What a run declares as its daemons: NAME=EXEC,SOCKET,LOCK, or the NAME of one that its project declares; judged
+ * before anything is started. */
 #include "run-priv.h"
 
 #include <errno.h>
@@ -16,18 +17,22 @@ static bool is_name(const char *name, size_t n)
     return n > 0 && n < DAEMON_NAME_SIZE && name[0] != '-' && strspn(name, allowed) >= n;
 }
 
+/* A name alone has no parts: they are the project's. */
 static int parse(const char *text, struct run_daemon *daemon, char *parts[PARTS], struct err *err)
 {
-    const char *equals = strchr(text, '=');
-    if (!equals || !is_name(text, (size_t)(equals - text))) {
+    size_t length = strcspn(text, "=");
+    if (!is_name(text, length)) {
         return err_set(
             err, ERR_USAGE,
-            "daemon '%s': NAME=EXEC,SOCKET,LOCK is wanted, NAME of a-z, 0-9, - and _, at "
+            "daemon '%s': NAME[=EXEC,SOCKET,LOCK] is wanted, NAME of a-z, 0-9, - and _, at "
             "most %d of them",
             text, DAEMON_NAME_SIZE - 1);
     }
-    daemon->name = memory_format("%.*s", (int)(equals - text), text);
-    const char *at = equals + 1;
+    daemon->name = memory_format("%.*s", (int)length, text);
+    if (text[length] == '\0') {
+        return 0;
+    }
+    const char *at = text + length + 1;
     for (int i = 0; i < PARTS; i++) {
         size_t n = strcspn(at, ",");
         bool last = i == PARTS - 1;
@@ -53,7 +58,7 @@ int run_daemons_check(char *const *texts, struct err *err)
                          : parse(texts[count], &daemon, parts, err);
         for (size_t i = 0; i < count && result == 0; i++) {
             size_t n = strlen(daemon.name);
-            if (strncmp(texts[i], daemon.name, n) == 0 && texts[i][n] == '=') {
+            if (strcspn(texts[i], "=") == n && strncmp(texts[i], daemon.name, n) == 0) {
                 result = err_set(err, ERR_USAGE, "daemon '%s' is declared twice", daemon.name);
             }
         }
@@ -65,6 +70,23 @@ int run_daemons_check(char *const *texts, struct err *err)
             return -1;
         }
     }
+    return 0;
+}
+
+/* Its paths are of the project's folder. */
+static int take_declared(const struct project *project, const struct run_daemon *daemon,
+                         char *parts[PARTS], struct err *err)
+{
+    const struct project_daemon *declared =
+        project->present ? form_find(&project->daemon, sizeof *declared, daemon->name) : NULL;
+    if (!declared) {
+        return project->present
+                   ? err_set(err, ERR_REFUSED, "'%s' declares no such daemon", project->path)
+                   : err_set(err, ERR_REFUSED, "there is no berm.yaml that declares it");
+    }
+    parts[PART_EXEC] = memory_format("%s/%s", project->root, declared->exec);
+    parts[PART_SOCKET] = memory_format("%s/%s", project->root, declared->socket);
+    parts[PART_LOCK] = memory_format("%s/%s", project->root, declared->lock);
     return 0;
 }
 
@@ -170,8 +192,11 @@ static int prepare_one(const struct run_request *request, const struct preparati
                        struct err *err)
 {
     char *parts[PARTS] = {0};
-    *reterr_remedy = "declare it as NAME=EXEC,SOCKET,LOCK";
+    *reterr_remedy = "declare it as NAME=EXEC,SOCKET,LOCK, or under daemon: in berm.yaml";
     int result = parse(text, daemon, parts, err);
+    if (result == 0 && !parts[PART_EXEC]) {
+        result = take_declared(&preparation->project, daemon, parts, err);
+    }
     if (result == 0) {
         *reterr_remedy = "declare another place for its socket and its lock";
         result = place(preparation, daemon, parts, err);

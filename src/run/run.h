@@ -103,9 +103,10 @@ struct run_request {
     bool sandbox;
     char *const *writable; /* folders that are open in it; NULL: none */
     char *const *readable;
-    bool host_network;    /* else it has none */
-    char *const *daemons; /* NAME=EXEC,SOCKET,LOCK each (docs/adr/0017); NULL: none */
-    bool gpu;             /* it sees the devices of graphics cards */
+    bool host_network; /* else it has none */
+    char *const *
+        daemons; /* NAME=EXEC,SOCKET,LOCK each (docs/adr/0017), or a NAME of berm.yaml; NULL: none */
+    bool gpu;    /* it sees the devices of graphics cards */
     const char *user; /* name or number; NULL: the caller, or for root the one that sudo names */
     enum run_authority authority;
     enum run_exit_mode exit_mode;

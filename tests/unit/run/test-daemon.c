@@ -23,7 +23,6 @@ static int check(const char *a, const char *b, struct err *err)
 static void a_declaration_is_whole(void **state)
 {
     static const char *const wrong[] = {"",
-                                        "graphd",
                                         "=e,s,l",
                                         "graphd=",
                                         "graphd=e",
@@ -48,6 +47,10 @@ static void a_declaration_is_whole(void **state)
     assert_int_equal(check("graphd=e,s,l", "graphd=e,t,m", &err), -1);
     assert_non_null(strstr(err.msg, "declared twice"));
     assert_int_equal(check("graphd=e,s,l", "graph=e,t,m", &err), 0);
+    assert_int_equal(check("graphd", "graph=e,t,m", &err), 0);
+    assert_int_equal(check("graphd", "graphd", &err), -1);
+    assert_int_equal(check("graphd=e,s,l", "graphd", &err), -1);
+    assert_non_null(strstr(err.msg, "declared twice"));
     char *texts[DAEMON_COUNT + 2] = {NULL};
     for (int i = 0; i <= DAEMON_COUNT; i++) {
         texts[i] = memory_format("d%d=e,s,l", i);
@@ -150,6 +153,44 @@ static void everything_else_is_refused_before_the_start(void **state)
     preparation_done(&trial.preparation);
 }
 
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* MD-1: a name alone is the daemon that the project declares, by the paths of its folder. */
+static void a_name_is_what_the_project_declares(void **state)
+{
+    struct trial trial;
+    with_string wanted = memory_format("%s/data", folder);
+    with_string file = memory_format("%s/berm.yaml", folder);
+    with_string copy = memory_format("cp /bin/true %s/server", folder);
+    assert_int_equal(system(copy), 0);
+    prepare_it(&trial, "graphd", &offer);
+    assert_non_null(strstr(trial.what, "there is no berm.yaml that declares it"));
+    preparation_done(&trial.preparation);
+    write_file(file,
+               "schema: 1\ndaemon:\n  graphd: { exec: server, socket: data/s, lock: data/l }\n");
+    prepare_it(&trial, "graphd", &offer);
+    assert_null(trial.what);
+    assert_string_equal(trial.preparation.wishes[0].folder, wanted);
+    assert_string_equal(trial.preparation.wishes[0].socket, "s");
+    assert_string_equal(trial.preparation.wishes[0].lock, "l");
+    assert_true(trial.preparation.wishes[0].executable->inode > 0);
+    preparation_done(&trial.preparation);
+    prepare_it(&trial, "other", &offer);
+    assert_non_null(strstr(trial.what, "berm.yaml' declares no such daemon"));
+    assert_non_null(strstr(trial.remedy, "under daemon: in berm.yaml"));
+    preparation_done(&trial.preparation);
+    prepare_it(&trial, "other=true,data/s,data/l", &offer);
+    assert_null(trial.what);
+    preparation_done(&trial.preparation);
+    assert_int_equal(unlink(file), 0);
+}
+
 /* TR-5: what runs already is not adopted; a link that leads nowhere is there as well. */
 static void what_is_there_already_is_refused(void **state)
 {
@@ -189,6 +230,7 @@ int main(void)
         cmocka_unit_test(a_declaration_is_whole),
         cmocka_unit_test(a_place_that_may_be_is_planned),
         cmocka_unit_test(everything_else_is_refused_before_the_start),
+        cmocka_unit_test(a_name_is_what_the_project_declares),
         cmocka_unit_test(what_is_there_already_is_refused),
     };
     return cmocka_run_group_tests(tests, begin, end);
