@@ -34,7 +34,8 @@
     X(CHECK_FROZEN, "preflight.frozen",                                                            \
       "what runs at a tier, and from which source, can be frozen")                                 \
     X(CHECK_TIER, "preflight.tier", "what a run at a tier needs besides is there")                 \
-    X(CHECK_ACTIVE, "preflight.active", "no earlier run of this user is on its way, or left")      \
+    X(CHECK_ACTIVE, "preflight.active",                                                            \
+      "neither an earlier run of this user nor a declared daemon is there")                        \
     X(CHECK_LOCK, "preflight.lock", "no other run at a tier is on its way on this host")           \
     X(CHECK_ATTESTATION, "preflight.attestation", "this host, as it is, passed the self-test")     \
     X(CHECK_PROMOTION, "preflight.promotion", "this very work succeeded at every smaller tier")    \

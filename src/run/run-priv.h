@@ -244,6 +244,9 @@ int run_turn_claim(struct run *run, struct err *err) must_check;
 void run_turn_judge(struct run *run);
 void run_turn_end(struct run *run, bool disarmed);
 
+/* outside.c: a daemon that the project declares and that runs already is a failed check. */
+void run_outside_judge(struct run *run);
+
 /* evidence.c, likewise; the frozen identity is known.
  *   run_evidence_judge()     attestation, promotions and fences: what is missing is a failed check
  *   run_evidence_begin()     the fence is up, and durable. ERR_REFUSED: another attempt was first

@@ -23,6 +23,7 @@ int run_tier_prepare(struct run *run, struct err *err)
         return 0;
     }
     run_turn_judge(run);
+    run_outside_judge(run);
     if (run_freeze(run, err) < 0) {
         return -1;
     }
