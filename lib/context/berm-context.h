@@ -61,7 +61,7 @@ enum berm_context_verdict {
 };
 
 enum berm_context_tier {
-    BERM_CONTEXT_PLAIN, /* a run without a tier: every run of this version */
+    BERM_CONTEXT_PLAIN, /* a run without a tier */
     BERM_CONTEXT_SMALL,
     BERM_CONTEXT_MEDIUM,
     BERM_CONTEXT_LARGE,

@@ -493,8 +493,7 @@ static const struct option context_options[] = {
         .name = "--minimum-tier",
         .value = "TIER",
         .group = "what",
-        .help =
-            "small, medium or large: a lower one is not enough (runs of this version have none)",
+        .help = "small, medium or large: a lower one is not enough",
         .words = option_tier_words,
         .completion = COMPLETE_WORDS,
     },

@@ -2,6 +2,7 @@
 """What the tiers remember: promotions and fences, as berm shows and clears them."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from tap import case, main  # noqa: E402
 
+AS = ["--user", "65534:65534"] if os.geteuid() == 0 else []
 A, B = "a" * 12 + "1" * 52, "a" * 4 + "b" * 60
 WHEN = "2026-11-30T03:00:00.000Z"
 
@@ -102,6 +104,25 @@ def _(t):
         t.started.remove(child)
     stored = t.berm("fence", "list", "--json").json()
     t.equal((stored["standing"], sorted(one["reason"] for one in stored["cleared"])), ([], sorted(digests)))
+
+
+@case("TR-4 CT-3 where nothing is enforced every tier is refused, and nothing is claimed, fenced or promoted")
+def _(t):
+    (t.dir / "work/.git").mkdir(parents=True)
+    (t.dir / "work/go").write_text("#!/bin/sh\n: >ran\n")
+    (t.dir / "work/go").chmod(0o755)
+    (t.dir / "work/berm.yaml").write_text("schema: 1\nentrypoint:\n  go: { argv: [go] }\n")
+    for tier in ("small", "medium", "large"):
+        done = t.berm("run", "--cwd", "work", "--cgroup-parent", "/nowhere", "--tier", tier, "--promote", "--wait",
+                      "--workload", "w", "--report", "r.json", *AS, "--", "go")
+        report = json.loads((t.dir / "r.json").read_text())
+        t.equal((done.status, report["outcome"], report["error"]["code"], report["tier"]),
+                (121, "preflight_refused", "LAMINA_SAFE_PREFLIGHT", tier), done)
+        t.equal((report["preflight"]["ok"], (t.dir / "work/ran").exists()), (False, False))
+    t.equal([name for name in ("promotions.json", "fences.json") if (t.state / "berm" / name).exists()], [])
+    t.equal(os.path.lexists(f"/run/lock/berm-production-{os.geteuid()}"), False)
+    for words in (["--wait"], ["--tier", "small", "--wait=0s"]):
+        t.equal(t.berm("run", *words, "--workload", "w", "--report", "r.json", "--", "go").status, 125, words)
 
 
 main()

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # run as: user
 """The tiers' story, from an empty state: each step that comes too early is refused by its code, each change takes
-back what it must, and only one runs at a time. BERM_TEST_LONG: more of what takes an attestation back, and a death at each
-boundary that only a tier has.
+back what it must, and only one runs at a time. BERM_TEST_LONG: each in all its forms, and a death at each boundary that
+only a tier has.
 """
 
 import hashlib
@@ -35,13 +35,21 @@ entrypoint:
   hog: { argv: [bench/hog] }
   wait: { argv: [bench/wait] }
   fail: { argv: [bench/fail] }
+  ask: { argv: [bench/ask] }
 """
 SCRIPTS = {
     "read": "#!/bin/sh\ncat \"$1\"\n",
     "hog": "#!/bin/sh\nexec head -c 400M /dev/zero | tail -c 400M >/dev/null\n",
     "wait": "#!/bin/sh\necho begun\nexec sleep 1000\n",
     "fail": "#!/bin/sh\nexit 3\n",
+    "ask": f"#!/bin/sh\n{berm_path()} context --minimum-tier small --json || exit 4\n"
+           f"{berm_path()} context --minimum-tier medium >/dev/null 2>&1\ntest $? = 9\n",
 }
+
+
+def whole(name, **how):
+    """A case of the long form."""
+    return case(name, **how) if LONG else lambda function: function
 
 
 def make_work():
@@ -116,38 +124,53 @@ def ended(t, child, how):
 @case("TR-4 the empty state: medium and large are refused for both reasons", deadline_s=60)
 def _(t):
     make_work()
-    for tier in ("medium", "large"):
+    for tier in ("medium", "large")[:2 if LONG else 1]:
         refused(t, tier, "PRODUCTION_ENFORCEMENT_REQUIRED", "no self-test has been made here",
                 "workload 'scan' was not promoted at tier small")
     t.equal((promoted(t), standing(t)), ([], []))
     t.equal(CLAIM.is_symlink(), False)
 
 
-@case("TR-1 TR-2 TR-3 TR-4 FZ-5 small, medium and large, each opens the next one", deadline_s=90)
+@case("TR-1 TR-2 TR-3 TR-4 FZ-5 qualified, small opens medium, and only for the very same work", deadline_s=90)
 def _(t):
     t.env["XDG_STATE_HOME"] = str(STATE)
     done = t.berm("self-test", "--quiet", "--require-production", deadline_s=60)
     t.equal(done.status, 0, done)
-    refused(t, "medium", "PROMOTION", "workload 'scan' was not promoted at tier small")
-    run(t, "small")
-    t.equal(promoted(t), [])  # it was not asked for
     done, report = run(t, "small", "--promote")
     t.equal((done.out, report["outcome"]), (b"data\n", "success"), done)
     t.contains(done.err.decode(), "berm: tier   small: workload scan is promoted")
-    refused(t, "large", "PROMOTION", "not promoted at tier medium")
+    path = WORK / "data.txt"
+    path.write_text("other data\n")
+    refused(t, "medium", "PROMOTION", "which was other work")
+    path.write_text("data\n")
     _, report = run(t, "medium", "--promote")
     t.equal(report["preflight"]["promotion"], {"ok": True, "required": ["small"], "completed": ["small"]})
     t.equal(report["preflight"]["attestation"]["valid"], True)
+    t.equal((promoted(t), standing(t), CLAIM.is_symlink()), ([("scan", "small"), ("scan", "medium")], [], False))
+
+
+@whole("TR-3 TR-4 large needs medium, and what was not asked for is no promotion", deadline_s=90)
+def _(t):
+    run(t, "small", name="unasked")
+    t.equal(len(promoted(t)), 2)
+    run(t, "small", "--promote", name="steps")
+    refused(t, "large", "PROMOTION", "not promoted at tier medium", name="steps")
     run(t, "large", "--promote")
-    t.equal(promoted(t), [("scan", tier) for tier in ("small", "medium", "large")])
-    one = t.berm("promotions", "--json").json()["promotions"][2]
+    t.equal(promoted(t), [("scan", "small"), ("scan", "medium"), ("steps", "small"), ("scan", "large")])
+    one = t.berm("promotions", "--json").json()["promotions"][-1]
     t.equal(one["report_digest"], hashlib.sha256((PLACE / "r.json").read_bytes()).hexdigest())
     t.equal((one["repository"], one["frozen_digest"]), (str(WORK), report_of()["preflight"]["execution_identity"]))
     t.equal((standing(t), CLAIM.is_symlink()), ([], False))
     t.wait_until(lambda: left() == ([], []), "the watchdogs' scopes to be gone")
 
 
-@case("TR-2 FZ-2 other work is not promoted: an edited source, an edited argument, another name", deadline_s=60)
+@whole("CX-1 TR-1 a program is told the tier that it runs at", deadline_s=60)
+def _(t):
+    done, _ = run(t, "small", work=["bench/ask"], name="ask")
+    t.equal(json.loads(done.out)["tier"], "small")
+
+
+@whole("TR-2 FZ-2 other work is not promoted: an edited source, an edited argument, another name", deadline_s=60)
 def _(t):
     refused(t, "medium", "PROMOTION", "workload 'other' was not promoted", name="other")
     for path in (WORK / "bench/read", WORK / "data.txt"):
@@ -158,15 +181,15 @@ def _(t):
     run(t, "medium")  # the same bytes are the same work
 
 
-@case("TR-2 TR-3 a success of another workload and a failure of this one promote nothing", deadline_s=60)
+@whole("TR-2 TR-3 a success of another workload and a failure of this one promote nothing", deadline_s=60)
 def _(t):
     run(t, "small", "--promote", status=3, work=["bench/fail"], name="fail")
-    t.equal((len(promoted(t)), standing(t)), (3, []))  # it failed by itself: no fence either
+    t.equal((len(promoted(t)), standing(t)), (4, []))  # it failed by itself: no fence either
     run(t, "small", "--promote", name="other")
     refused(t, "medium", "PROMOTION", "workload 'fail' was not promoted", work=["bench/fail"], name="fail")
 
 
-@case("ST-4 TR-4 a tampered report, a broken file, another berm: each takes back what rested on it", deadline_s=60)
+@whole("ST-4 TR-4 a tampered report, a broken file, another berm: each takes back what rested on it", deadline_s=60)
 def _(t):
     stored = STATE / "berm/self-test/timeout_hang.json"
     kept = stored.read_bytes()
@@ -202,28 +225,46 @@ def _(t):
     (fence,) = standing(t)
     t.equal((fence["state"], fence["run_id"]), ("limit", report["run_id"]))
     t.equal(fence["limit"], report["termination"]["limit"])
-    for more in ([], ["--memory", "128M", "--timeout", "9s"]):
+    for more in ([], ["--memory", "128M", "--timeout", "9s"])[0 if LONG else 1:]:
         _, report = run(t, "small", *more, status=121, **hog)
         t.equal(report["error"]["code"], "LAMINA_SAFE_RETRY_FENCE")
         t.contains(json.dumps(report["preflight"]["checks"]), f"berm fence clear {fence['frozen_digest'][:12]}")
-    refused(t, "small", "RETRY_FENCE", "run " + fence["run_id"], work=["bench/hog"], name="another-name")
+    if LONG:
+        refused(t, "small", "RETRY_FENCE", "run " + fence["run_id"], work=["bench/hog"], name="another-name")
     done = t.berm("fence", "clear", fence["frozen_digest"][:12], "--reason", "it was too tight")
     t.equal((done.status, standing(t)), (0, []), done)
-    path = WORK / "bench/hog"
-    path.write_text(SCRIPTS["hog"].replace("400M", "4M"))  # mended: other work, which no fence meets
-    run(t, "small", **hog)
+    if LONG:
+        path = WORK / "bench/hog"
+        path.write_text(SCRIPTS["hog"].replace("400M", "4M"))  # mended: other work, which no fence meets
+        run(t, "small", **hog)
 
 
-@case("TR-4 TR-5 EN-3 one at a time: who has it is named, --wait waits for it, and Ctrl-C ends the wait", deadline_s=90)
+@case("TR-4 EN-3 FZ-5 WD-5 one at a time, who has it is named; berm is killed: its fence stays, the lock is free",
+      deadline_s=60)
 def _(t):
     first = begun(t)
     t.true(CLAIM.is_symlink() and f" {first.pid} " in os.readlink(CLAIM), "the claim names its holder")
     run_id = os.readlink(CLAIM).split()[5]
-    refused(t, "small", "CONCURRENCY", f"run {run_id} of user {os.geteuid()}", f"process {first.pid}", "--wait")
     t.env["XDG_STATE_HOME"] = str(PLACE / "elsewhere")  # no setting moves the lock
     done = t.berm(*words("small"))
-    t.equal((done.status, report_of()["error"]["code"]), (121, "LAMINA_SAFE_CONCURRENCY"), done)
+    report = report_of()
+    t.equal((done.status, report["error"]["code"]), (121, "LAMINA_SAFE_CONCURRENCY"), done)
+    for one in (f"run {run_id} of user {os.geteuid()}", f"process {first.pid}", "--wait"):
+        t.contains(json.dumps(report["preflight"]["checks"]), one)
+    t.equal(ended(t, first, signal.SIGKILL), -signal.SIGKILL)
     t.env["XDG_STATE_HOME"] = str(STATE)
+    t.equal(report_of("wait.json")["error"]["code"], "LAMINA_SAFE_SUPERVISOR_CRASH")
+    (fence,) = standing(t)
+    t.equal((fence["workload"], fence["state"], CLAIM.is_symlink()), ("wait", "active", True))
+    run(t, "small")  # nobody minds the claim of who is gone
+    t.equal(CLAIM.is_symlink(), False)
+    t.equal(t.berm("fence", "clear", fence["frozen_digest"][:12], "--reason", "killed by hand").status, 0)
+
+
+@whole("TR-4 LC-3 --wait waits for its turn, and Ctrl-C ends the wait", deadline_s=90)
+def _(t):
+    first = begun(t)
+    run_id = os.readlink(CLAIM).split()[5]
     waiting = t.start_berm(*words("small", "--wait"), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
     t.contains(waiting.stderr.readline().decode(), f"berm: wait   for its turn: run {run_id}")
     t.equal(ended_waiting(t, waiting), -signal.SIGINT)
@@ -238,6 +279,7 @@ def _(t):
     t.equal((patient.returncode, report_of()["outcome"]), (0, "success"), report_of()["error"])
     (fence,) = standing(t)
     t.equal((fence["workload"], fence["state"]), ("wait", "interrupted"))
+    refused(t, "small", "RETRY_FENCE", "it was interrupted", work=["bench/wait"], name="wait")
     t.equal(t.berm("fence", "clear", fence["frozen_digest"][:12], "--reason", "it was only asked to end").status, 0)
 
 
@@ -248,7 +290,7 @@ def ended_waiting(t, child):
     return child.returncode
 
 
-@case("TR-5 beside a plain run of this user in a scope no tier begins", deadline_s=60)
+@whole("TR-5 beside a plain run of this user in a scope no tier begins", deadline_s=60)
 def _(t):
     t.env["XDG_STATE_HOME"] = str(STATE)
     plain = t.start_berm("run", "--quiet", "--", "sh", "-c", "echo begun; exec sleep 1000", stdout=subprocess.PIPE)
@@ -258,24 +300,8 @@ def _(t):
     t.equal(ended(t, plain, signal.SIGINT), -signal.SIGINT)
 
 
-@case("FZ-5 TR-4 WD-5 berm is killed in a payload: the fence stays, the claim is void when the watchdog is done",
-      deadline_s=60)
+@whole("TR-4 TR-5 WD-5 berm and its watchdog are killed: the next one heals it, and then has the lock", deadline_s=60)
 def _(t):
-    first = begun(t)
-    t.equal(ended(t, first, signal.SIGKILL), -signal.SIGKILL)
-    t.equal(report_of("wait.json")["error"]["code"], "LAMINA_SAFE_SUPERVISOR_CRASH")
-    t.equal([(one["workload"], one["state"]) for one in standing(t)], [("wait", "active")])
-    t.equal(CLAIM.is_symlink(), True)  # and nobody minds
-    refused(t, "small", "RETRY_FENCE", "berm died in an attempt", work=["bench/wait"], name="wait")
-    run(t, "small")
-    t.equal(CLAIM.is_symlink(), False)
-
-
-@case("TR-4 TR-5 WD-5 berm and its watchdog are killed: the next one heals it, and then has the lock", deadline_s=60)
-def _(t):
-    t.env["XDG_STATE_HOME"] = str(STATE)
-    (fence,) = standing(t)
-    t.equal(t.berm("fence", "clear", fence["frozen_digest"][:12], "--reason", "killed by hand").status, 0)
     first = begun(t)
     for pid in [*helpers("watchdog"), first.pid]:
         os.kill(pid, signal.SIGKILL)
@@ -286,7 +312,7 @@ def _(t):
     t.equal((CLAIM.is_symlink(), [one["state"] for one in standing(t)]), (False, ["active"]))
 
 
-@case("FZ-1 FZ-5 TR-3 a death at each boundary that only a tier has: the fence, the lock, the promotion", deadline_s=240)
+@whole("FZ-1 FZ-5 TR-3 a death at each boundary that only a tier has: the fence, the lock, the promotion", deadline_s=240)
 def _(t):
     wanted = {"LOCK_CLAIMED": (0, 0), "FENCE_WRITTEN": (1, 0), "PROMOTED": (1, 1), "FENCE_CLEARED": (0, 1)}
     numbers = {name: (n, after) for n, name, _, after in rows()}
@@ -319,7 +345,7 @@ def changed_attestation(t, **facts):
     path.write_text(json.dumps(stored))
 
 
-@case("ST-4 TR-4 after a reboot, with other controllers or another bubblewrap, medium is refused", deadline_s=90)
+@whole("ST-4 TR-4 after a reboot, with other controllers or another bubblewrap, medium is refused", deadline_s=90)
 def _(t):
     path = state_file("self-test.json")
     kept = path.read_bytes()
