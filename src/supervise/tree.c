@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "file.h"
-#include "memory.h"
+#include "pages.h"
 #include "process.h"
 #include "text.h"
 
@@ -54,8 +54,12 @@ int tree_init(struct tree *tree, struct supervise_ending *ending, uint64_t files
     (void)snprintf(path, sizeof path, "%d/task/%d/children", tree->controller, tree->controller);
     tree->children_file = fd_adopt(os_openat(fd_num(&tree->proc_dir), path, O_RDONLY, 0));
     tree->memory_file = fd_adopt(os_openat(fd_num(&tree->proc_dir), "meminfo", O_RDONLY, 0));
-    /* Most of this is never touched, and so never becomes memory. */
-    tree->room = memory_new(sizeof *tree->room);
+    void *room = NULL;
+    int result = os_pages_new(sizeof *tree->room, &room);
+    if (result < 0) {
+        return err_sys(err, result, "no room for the processes of the run");
+    }
+    tree->room = room;
     tree->members = tree->room->members;
     tree->known = tree->room->lists[0];
     tree->next = tree->room->lists[1];
@@ -74,7 +78,7 @@ void tree_done(struct tree *tree)
     fd_close(&tree->proc_dir);
     fd_close(&tree->children_file);
     fd_close(&tree->memory_file);
-    memory_free(tree->room);
+    os_pages_free(tree->room, sizeof *tree->room);
     *tree = (struct tree){0};
 }
 
