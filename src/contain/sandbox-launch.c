@@ -116,14 +116,17 @@ int sandbox_open(struct sandbox *sandbox, struct err *err)
     const struct {
         const char *name;
         struct fd *fd;
-    } files[] = {
-        {"arguments", &sandbox->args}, {"plan", &sandbox->plan}, {"launcher", &sandbox->image}};
+    } files[] = {{"arguments", &sandbox->args}, {"plan", &sandbox->plan}};
     for (size_t i = 0; i < countof(files); i++) {
         *files[i].fd = fd_adopt(os_memfd(files[i].name));
         if (!fd_is_open(files[i].fd)) {
             return err_sys(err, fd_error(files[i].fd), "cannot make the %s of the sandbox",
                            files[i].name);
         }
+    }
+    sandbox->image = helper_image_file();
+    if (sandbox->image < 0) {
+        return err_sys(err, sandbox->image, "cannot make the launcher of the sandbox");
     }
     strvec_push(&sandbox->tool_argv, "bwrap");
     strvec_push(&sandbox->tool_argv, "--args");
@@ -157,8 +160,7 @@ int sandbox_ready(struct sandbox *sandbox, struct err *err)
     }
     if (sandbox_render_plan(sandbox, &plan, err) < 0 ||
         seal(buf_span(&arguments), "arguments", &sandbox->args, err) < 0 ||
-        seal(buf_span(&plan), "plan", &sandbox->plan, err) < 0 ||
-        seal(helper_image(), "helper", &sandbox->image, err) < 0) {
+        seal(buf_span(&plan), "plan", &sandbox->plan, err) < 0) {
         return -1;
     }
     return 0;
@@ -186,7 +188,7 @@ int sandbox_plan_fd(const struct sandbox *sandbox)
 
 int sandbox_image_fd(const struct sandbox *sandbox)
 {
-    return fd_num(&sandbox->image);
+    return sandbox->image;
 }
 
 int sandbox_args_fd(const struct sandbox *sandbox)

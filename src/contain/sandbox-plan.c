@@ -625,7 +625,6 @@ void sandbox_free(struct sandbox *sandbox)
     strvec_done(&sandbox->tool_environment);
     binding_free(sandbox->tool);
     fd_close(&sandbox->plan);
-    fd_close(&sandbox->image);
     fd_close(&sandbox->args);
     fd_close(&sandbox->private_dir);
     memory_free(sandbox);

@@ -149,7 +149,7 @@ struct sandbox {
     struct strvec tool_argv;
     struct strvec tool_environment; /* nothing of the caller's (IB-3) */
     struct fd plan;
-    struct fd image;
+    int image; /* lent by helper_image_file() */
     struct fd args;
 
     struct own_facts own;

@@ -26,15 +26,6 @@ struct made {
     int32_t pid;
 };
 
-static int seal_image(struct fd *ret_image)
-{
-    struct span image = helper_image();
-    *ret_image = fd_adopt(os_memfd("berm-helper"));
-    int result = fd_error(ret_image);
-    result = result < 0 ? result : os_write_all(fd_num(ret_image), image.p, image.n);
-    return result < 0 ? result : os_memfd_seal(fd_num(ret_image));
-}
-
 /* Any of the sources may have any number. */
 static int place_descriptors(int channel, int image)
 {
@@ -100,18 +91,17 @@ static int hear(struct detached *detached)
 
 static int make(const struct detach_request *request, struct detached *detached)
 {
-    with_fd image = {0};
     with_fd far = {0};
     with_fd between = {0};
     siginfo_t ended;
-    int result = seal_image(&image);
-    result = result < 0 ? result : os_socket_pair(&detached->channel, &far);
+    int image = helper_image_file();
+    int result = image < 0 ? image : os_socket_pair(&detached->channel, &far);
     if (result < 0) {
         return result;
     }
     pid_t pid = os_clone_child(&between);
     if (pid == 0) {
-        stand_between(request, fd_num(&far), fd_num(&image));
+        stand_between(request, fd_num(&far), image);
     }
     if (pid < 0) {
         return (int)pid;

@@ -24,6 +24,21 @@ static void it_is_a_whole_program_that_needs_no_loader(void **state)
     }
 }
 
+/* Whoever was handed it can change nothing for those who come after. */
+static void its_file_is_one_and_sealed(void **state)
+{
+    struct span image = helper_image();
+    int file = helper_image_file();
+    assert_true(file >= 0);
+    assert_int_equal(helper_image_file(), file);
+    assert_int_equal(fcntl(file, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(file, F_GET_SEALS),
+                     F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+    char *bytes = mmap(NULL, image.n, PROT_READ, MAP_PRIVATE, file, 0);
+    assert_memory_equal(bytes, image.p, image.n);
+    assert_int_equal(munmap(bytes, image.n), 0);
+}
+
 /* Outside of a PID namespace of its own kill(-1) would mean everybody: it refuses to begin. */
 static void it_ends_at_once_when_it_is_not_the_first_process(void **state)
 {
@@ -49,6 +64,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_a_whole_program_that_needs_no_loader),
+        cmocka_unit_test(its_file_is_one_and_sealed),
         cmocka_unit_test(it_ends_at_once_when_it_is_not_the_first_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "event.h"
+#include "helper-image.h"
 #include "process.h"
 
 /* Signals to berm, sent by the observer: at the payload's first line, and once it is being ended. */
@@ -156,6 +157,7 @@ static void a_death_of_the_watchdog_ends_the_tree(void **state)
     char path[] = "/tmp/berm-test-XXXXXX";
     struct err err = {0};
     assert_non_null(mkdtemp(path));
+    assert_true(helper_image_file() >= 0); /* once there, it stays open */
     for (int before = 0; before < 2; before++) {
         struct trial trial = trial_of("/bin/sh", "-c", WAIT);
         struct bfs_dir folder = {0};
