@@ -66,7 +66,9 @@ void buf_add(struct buf *buf, const void *bytes, size_t n)
     if (n == 0) {
         return;
     }
-    buf_reserve(buf, buf->length + n);
+    if (buf->length + n >= buf->capacity) {
+        buf_reserve(buf, buf->length + n);
+    }
     memcpy(buf->data + buf->length, bytes, n);
     buf->length += n;
     buf->data[buf->length] = '\0';

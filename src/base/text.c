@@ -122,16 +122,17 @@ bool text_is_utf8(struct span in)
 void text_to_utf8(struct buf *out, struct span in)
 {
     const unsigned char *p = (const unsigned char *)in.p;
+    size_t start = 0; /* of what is valid and not passed on yet */
     for (size_t i = 0; i < in.n;) {
         struct step step = decode(p + i, in.n - i);
         if (step.length == 0) {
+            buf_add(out, p + start, i - start);
             buf_add(out, "\xEF\xBF\xBD", 3);
-            i++;
-        } else {
-            buf_add(out, p + i, step.length);
-            i += step.length;
+            start = i + 1;
         }
+        i += step.length ? step.length : 1;
     }
+    buf_add(out, p + start, in.n - start);
 }
 
 bool text_parse_number(struct span in, uint64_t maximum, uint64_t *ret_value)

@@ -37,6 +37,12 @@ int json_write(const json_t *value, enum json_style style, struct buf *out, stru
 json_t *json_text(struct span bytes)
 {
     static const char replacement[] = "\xEF\xBF\xBD";
+    if (bytes.n > 0 && !memchr(bytes.p, '\0', bytes.n) &&
+        text_is_utf8(bytes)) { /* as nearly every text */
+        json_t *whole = json_stringn_nocheck(bytes.p, bytes.n);
+        BUG_IF(!whole);
+        return whole;
+    }
     with_buf text = buf_new(bytes.n * (sizeof replacement - 1));
     for (size_t start = 0; start < bytes.n;) {
         /* NUL is UTF-8, but a string that holds one is refused by json_read(). */

@@ -120,7 +120,8 @@ bool redact_is_credential(struct span name)
     struct plain plain;
     make_plain(&plain, name);
     struct span text = plain_span(&plain);
-    return ends_in_word(text) || ends_in_word(without_qualifier(text)) || ends_in_weak_word(name);
+    struct span rest = without_qualifier(text);
+    return ends_in_word(text) || (rest.n < text.n && ends_in_word(rest)) || ends_in_weak_word(name);
 }
 
 bool redact_is_header(struct span name)

@@ -68,5 +68,8 @@ size_t redact_private_key_rest(struct span text);
 /* redact_text(), and where in out that begins which stands from offset `from` on. */
 size_t redact_from(struct span in, size_t from, struct buf *out);
 
+/* A quick look: true, nothing in it would be hidden; false, it is not known. */
+bool redact_leaves(struct span in);
+
 /* The forms in their order, NULL behind the last. */
 const char *redact_form_name(size_t index);

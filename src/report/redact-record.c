@@ -23,24 +23,10 @@ static json_t *text_as_json(struct span text)
     return json_text(buf_span(&out));
 }
 
-enum { PLAIN_WORD_BYTES = 16 };
-
-/* A short word of small letters is no secret by its shape, and most of a record is made of such. */
-static bool is_plain_word(struct span text)
-{
-    for (size_t i = 0; i < text.n && text.n <= PLAIN_WORD_BYTES; i++) {
-        char c = text.p[i];
-        if ((c < 'a' || c > 'z') && c != '_' && c != '-') {
-            return false;
-        }
-    }
-    return text.n <= PLAIN_WORD_BYTES;
-}
-
 static json_t *string_as_json(const json_t *string)
 {
     struct span text = span_of(json_string_value(string), json_string_length(string));
-    if (is_plain_word(text)) {
+    if (redact_leaves(text)) {
         return json_incref((json_t *)(uintptr_t)string);
     }
     with_buf out = room_for(text.n);
@@ -180,7 +166,7 @@ static json_t *shared_or_copy(const struct shared *shared)
 static bool is_seen_as_it_is(const char *name)
 {
     struct span text = span_of_string(name);
-    if (is_plain_word(text)) {
+    if (redact_leaves(text)) {
         return true;
     }
     with_buf shown = room_for(text.n);

@@ -60,8 +60,17 @@ static size_t run_length(enum alphabet alphabet, struct span text, size_t maximu
     return n;
 }
 
+/* The first letters of the prefixes: most words have another. */
+static bool may_begin(char c)
+{
+    return memchr("ASdeghnprsxy", c, sizeof "ASdeghnprsxy" - 1) != NULL;
+}
+
 size_t redact_token(struct span text)
 {
+    if (text.n == 0 || !may_begin(text.p[0])) {
+        return 0;
+    }
     for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
         size_t prefix = tokens[i].prefix.n;
         if (text.n < prefix || text.p[0] != tokens[i].prefix.p[0] ||

@@ -54,9 +54,12 @@ static size_t find_scheme_value(const struct scan *scan, size_t *ret_end)
 
 static bool take_bearer(struct scan *scan)
 {
+    if (!redact_equals(name_of(scan), "bearer")) {
+        return false;
+    }
     size_t end;
     size_t start = find_scheme_value(scan, &end);
-    if (!redact_equals(name_of(scan), "bearer") || end <= start) {
+    if (end <= start) {
         return false;
     }
     scan_pass(scan, start);
@@ -406,6 +409,27 @@ static bool take_any(struct scan *scan)
         }
     }
     return false;
+}
+
+/* What every form but a token's needs somewhere: blanks and breaks, the signs of assignments, elements and URLs,
+ * quotes. */
+static bool is_needed(char c)
+{
+    return redact_is_space(c) || scan_is_quote(c) || c == ':' || c == '=' || c == '<';
+}
+
+bool redact_leaves(struct span in)
+{
+    char last = '\0';
+    for (size_t i = 0; i < in.n; i++) {
+        char c = in.p[i];
+        bool begins = redact_is_alnum(c) && !redact_is_alnum(last);
+        if (is_needed(c) || (begins && redact_token(span_of(in.p + i, in.n - i)) > 0)) {
+            return false;
+        }
+        last = c;
+    }
+    return true;
 }
 
 size_t redact_from(struct span in, size_t from, struct buf *out)
