@@ -106,7 +106,8 @@ struct run_watch {
     struct bfs_dir folder; /* of manifests */
     struct watchdog_request request;
     struct watchdog *watchdog;
-    struct fd in_payload;       /* sealed: what it is to say from the release on */
+    struct fd before;           /* sealed: what it is to say until the release */
+    struct fd in_payload;       /* and from then on */
     char unit[SCOPE_NAME_SIZE]; /* of its own; "": it gets none */
     char scope_path[CGROUP_PATH_SIZE + SCOPE_NAME_SIZE]; /* "": systemd removes the scope */
 };
@@ -182,10 +183,14 @@ void run_fail(struct run *run, const struct err *err);
 
 /* watch.c, in this order; each does nothing, and succeeds, where there is no watchdog.
  *   run_watch_start()     once the slots are taken and the scope is named, before anything is made
- *   run_watch_arm()       the leaf stands; what supervise_run() needs of it is in run->watch then
+ *   run_watch_ready()     it is there, and what it is to end is durable: waited for before the broker begins
+ *   run_watch_foresee()   all is known that a run is to be: what is to be said of its crash, in run->watch
+ *   run_watch_arm()       the leaf stands
  *   run_watch_conclude()  the broker is done: the crash that could still come is told with its facts
  *   run_watch_end()       everything is published: it is disarmed. Every way out comes through here */
 int run_watch_start(struct run *run, struct err *err) must_check;
+int run_watch_ready(struct run *run, struct err *err) must_check;
+int run_watch_foresee(struct run *run, struct err *err) must_check;
 int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err *err) must_check;
 void run_watch_conclude(struct run *run);
 int run_watch_end(struct run *run, struct err *err) must_check;

@@ -249,6 +249,17 @@ static int seal_sandbox(struct run *run, struct err *err)
     return result;
 }
 
+/* While systemd makes the scope there is time for what does not depend on it. */
+static int on_asked(void *context, struct err *err)
+{
+    struct run *run = context;
+    if (run_watch_foresee(run, err) < 0) {
+        err->code = ERR_SYS; /* of berm's own: neither the scope nor the sandbox refused */
+        return -1;
+    }
+    return 0;
+}
+
 /* What has to do with the leaf waits for it: what programs are told, what a sandbox shows of it, and the
  * watchdog's word for it, which comes last. */
 static int on_scope(void *context, const struct scope *scope, const struct watchdog_leaf *leaf,
@@ -320,6 +331,7 @@ static void supervise(struct run *run)
         .offer = &run->offer,
         .scope_name = run->scope_name,
         .with_io = request->measure_io,
+        .on_asked = on_asked,
         .on_scope = on_scope,
         .on_scope_context = run,
         .on_release = on_release,
@@ -451,7 +463,10 @@ static void prepare_all(struct run *run)
     with_string state_dir = run->archive ? state_folder(archive_folder(run->archive)) : NULL;
     preparation->state_dir = state_dir;
     prepare(run->request, preparation);
-    if (checks_ok(&preparation->checks) && run_tier_prepare(run, &err) < 0) {
+    if (run_watch_ready(run, &err) < 0) {
+        run->facts.not_spawned = true;
+        run_fail(run, &err);
+    } else if (checks_ok(&preparation->checks) && run_tier_prepare(run, &err) < 0) {
         run_fail(run, &err);
     }
     preparation->state_dir = NULL;
@@ -469,6 +484,9 @@ static void prepare_and_run(struct run *run)
         return;
     }
     prepare_all(run);
+    if (facts->not_spawned) {
+        return;
+    }
     if (!checks_ok(&preparation->checks)) {
         preparation->could = contain_with_sandbox(&run->offer, run->request->environment);
         preparation->contain.could = preparation->could;

@@ -9,46 +9,58 @@
 
 enum { READY_S = 10 };
 
-/* One record, for the state folder whole, for a named report its inner one. */
-static int render_ending(struct run *run, enum report_crash crash, enum watch_ending ending,
-                         struct buf texts[WATCH_SLOTS][WATCH_ENDINGS], struct err *err)
+/* What one record says, for the state folder whole, for a named report its inner one. */
+struct texts {
+    struct buf of[WATCH_SLOTS];
+};
+
+static void texts_done(struct texts *texts)
+{
+    for (size_t i = 0; i < WATCH_SLOTS; i++) {
+        buf_done(&texts->of[i]);
+    }
+}
+#define with_texts cleanup(texts_done) struct texts
+
+static int render(struct run *run, enum report_crash crash, struct texts *ret_texts,
+                  struct err *err)
 {
     struct report_facts facts = run->facts;
     facts.crash = crash;
     facts.duration_ns = run->request->clock->monotonic_ns() - run->started_ns;
+    for (size_t i = 0; i < WATCH_SLOTS; i++) {
+        ret_texts->of[i] = buf_new(RUN_RECORD_MAX_BYTES);
+    }
     with_json record = report_build(&facts, err);
     if (!record ||
-        (run->record_slot && run_render(record, &texts[WATCH_SLOT_RECORD][ending], err) < 0) ||
+        (run->record_slot && run_render(record, &ret_texts->of[WATCH_SLOT_RECORD], err) < 0) ||
         (run->report_slot &&
-         run_render(run_inner_report(record), &texts[WATCH_SLOT_REPORT][ending], err) < 0)) {
+         run_render(run_inner_report(record), &ret_texts->of[WATCH_SLOT_REPORT], err) < 0)) {
         return err_wrap(err, "cannot make the report of a crash");
     }
     return 0;
 }
 
+static int seal(const struct texts *nothing_left, const struct texts *something_left,
+                struct fd *ret_fd, struct err *err)
+{
+    struct span spans[WATCH_SLOTS][WATCH_ENDINGS];
+    for (size_t i = 0; i < WATCH_SLOTS; i++) {
+        spans[i][WATCH_NOTHING_LEFT] = buf_span(&nothing_left->of[i]);
+        spans[i][WATCH_SOMETHING_LEFT] = buf_span(&something_left->of[i]);
+    }
+    return watchdog_seal_reports((const struct span(*)[WATCH_ENDINGS])spans, ret_fd, err);
+}
+
 static int seal_reports(struct run *run, enum report_crash crash, struct fd *ret_fd,
                         struct err *err)
 {
-    struct buf texts[WATCH_SLOTS][WATCH_ENDINGS];
-    struct span spans[WATCH_SLOTS][WATCH_ENDINGS];
-    for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS; i++) {
-        texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS] = buf_new(RUN_RECORD_MAX_BYTES);
-    }
-    int result = render_ending(run, crash, WATCH_NOTHING_LEFT, texts, err) < 0 ||
-                         render_ending(run, CRASH_LEFT, WATCH_SOMETHING_LEFT, texts, err) < 0
-                     ? -1
-                     : 0;
-    for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS; i++) {
-        spans[i / WATCH_ENDINGS][i % WATCH_ENDINGS] =
-            buf_span(&texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS]);
-    }
-    result = result < 0
-                 ? result
-                 : watchdog_seal_reports((const struct span(*)[WATCH_ENDINGS])spans, ret_fd, err);
-    for (size_t i = 0; i < WATCH_SLOTS * WATCH_ENDINGS; i++) {
-        buf_done(&texts[i / WATCH_ENDINGS][i % WATCH_ENDINGS]);
-    }
-    return result;
+    with_texts nothing_left = {0};
+    with_texts something_left = {0};
+    return render(run, crash, &nothing_left, err) < 0 ||
+                   render(run, CRASH_LEFT, &something_left, err) < 0
+               ? -1
+               : seal(&nothing_left, &something_left, ret_fd, err);
 }
 
 static struct watchdog_slot place_of(const struct slot *slot)
@@ -110,6 +122,30 @@ int run_watch_start(struct run *run, struct err *err)
     return watch->watchdog ? 0 : -1;
 }
 
+int run_watch_ready(struct run *run, struct err *err)
+{
+    struct watchdog *watchdog = run->watch.watchdog;
+    return watchdog ? watchdog_ready(watchdog, err) : 0;
+}
+
+int run_watch_foresee(struct run *run, struct err *err)
+{
+    struct run_watch *watch = &run->watch;
+    with_texts something_left = {0};
+    with_texts before = {0};
+    with_texts in_payload = {0};
+    if (!watch->watchdog) {
+        return 0;
+    }
+    return render(run, CRASH_LEFT, &something_left, err) < 0 ||
+                   render(run, CRASH_BEFORE_PAYLOAD, &before, err) < 0 ||
+                   render(run, CRASH_IN_PAYLOAD, &in_payload, err) < 0 ||
+                   seal(&before, &something_left, &watch->before, err) < 0 ||
+                   seal(&in_payload, &something_left, &watch->in_payload, err) < 0
+               ? -1
+               : 0;
+}
+
 static int tell(const struct run_watch *watch, const struct fd *reports, struct err *err)
 {
     int sent = watchdog_report(watch->watchdog, fd_num(reports));
@@ -125,17 +161,15 @@ int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err 
     if (!watch->watchdog) {
         return 0;
     }
-    with_fd before = {0};
     struct watchdog_leaf held = *leaf;
     const struct snapshot *snapshot = run->tier.freeze.snapshot;
     held.kept_fd =
         snapshot ? snapshot_lease_fd(snapshot) : -1; /* nobody else gets that copy meanwhile */
-    if (seal_reports(run, CRASH_BEFORE_PAYLOAD, &before, err) < 0 ||
-        seal_reports(run, CRASH_IN_PAYLOAD, &watch->in_payload, err) < 0 ||
-        tell(watch, &watch->in_payload, err) < 0 || watchdog_arm(watch->watchdog, &held, err) < 0) {
-        return -1;
-    }
-    return tell(watch, &before, err);
+    return tell(watch, &watch->in_payload, err) < 0 ||
+                   watchdog_arm(watch->watchdog, &held, err) < 0 ||
+                   tell(watch, &watch->before, err) < 0
+               ? -1
+               : 0;
 }
 
 /* Without it the watchdog says what it knew before: less, and still true. */
@@ -176,6 +210,7 @@ void run_watch_done(struct run *run)
 {
     struct run_watch *watch = &run->watch;
     watchdog_free(watch->watchdog);
+    fd_close(&watch->before);
     fd_close(&watch->in_payload);
     bfs_dir_done(&watch->folder);
     *watch = (struct run_watch){0};

@@ -105,8 +105,13 @@ int hold_begin(struct broker *broker, struct err *err)
                      .context = broker},
     };
     result = request->watchdog ? watchdog_asked(request->watchdog, settled_ns(&wanted)) : 0;
-    return result < 0 ? err_sys(err, result, "cannot tell the watchdog of its scope")
-                      : scope_begin(&wanted, &hold->scope, err);
+    if (result < 0) {
+        return err_sys(err, result, "cannot tell the watchdog of its scope");
+    }
+    if (scope_begin(&wanted, &hold->scope, err) < 0) {
+        return -1;
+    }
+    return request->on_asked ? request->on_asked(request->on_scope_context, err) : 0;
 }
 
 static int tell(struct broker *broker, struct err *err)

@@ -104,11 +104,13 @@ struct supervise_request {
     const char *scope_name;
     bool
         with_io; /* a wish: the scope counts what is read and written, which takes it longer to be made */
+    /* The scope was asked for, and takes its time: what does not depend on it is best done now. May be NULL. */
+    int (*on_asked)(void *context, struct err *err);
     /* The scope stands, and the gate is to be moved into its leaf: whoever shall outlive berm is told of it
      * now. May be NULL. */
     int (*on_scope)(void *context, const struct scope *scope, const struct watchdog_leaf *leaf,
                     struct err *err);
-    void *on_scope_context;
+    void *on_scope_context; /* of both */
     /* All is verified, and the payload is released next: the last that is asked and done before it runs. A
      * failure is the run's, and nothing was launched. May be NULL. */
     int (*on_release)(void *context, struct err *err);

@@ -400,14 +400,19 @@ struct watchdog *watchdog_start(const struct watchdog_request *request, int repo
         abandon(watchdog);
         return NULL;
     }
-    if (wait_until_ready(watchdog, err) < 0) {
-        abandon(watchdog);
-        return NULL;
-    }
-    os_boundary(BOUNDARY_WATCHDOG_READY);
     struct watchdog *started = watchdog;
     watchdog = NULL;
     return started;
+}
+
+int watchdog_ready(struct watchdog *watchdog, struct err *err)
+{
+    if (wait_until_ready(watchdog, err) < 0) {
+        abandon(watchdog);
+        return -1;
+    }
+    os_boundary(BOUNDARY_WATCHDOG_READY);
+    return 0;
 }
 
 struct proc_identity watchdog_process(const struct watchdog *watchdog)

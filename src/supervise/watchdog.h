@@ -8,6 +8,7 @@
  *   watchdog_seal_reports(texts, &reports, err)       what the slots are to say if berm dies from now on
  *   watchdog_start(&request, &reports, err)           right after the slots are taken: before any lock or
  *                                                     directory there is a durable intent (WD-1, WD-2)
+ *   watchdog_ready(watchdog, err)                     before anything is made that it would have to end
  *   watchdog_process(), watchdog_directory_fd()       for its scope, and what it made
  *   watchdog_arm(watchdog, &leaf, err)                it holds the leaf and its manifest says so: only
  *                                                     now may the payload be released
@@ -80,6 +81,8 @@ int watchdog_seal_reports(const struct span texts[WATCH_SLOTS][WATCH_ENDINGS],
 
 struct watchdog *watchdog_start(const struct watchdog_request *request, int reports_fd,
                                 struct err *err) must_check;
+/* -1: it is no more, and nothing of it is left; what follows but watchdog_free() does nothing. */
+int watchdog_ready(struct watchdog *watchdog, struct err *err) must_check;
 struct proc_identity watchdog_process(const struct watchdog *watchdog);
 int watchdog_fd(const struct watchdog *watchdog); /* readable: it is lost, or an answer came late */
 bool watchdog_is_lost(

@@ -301,7 +301,6 @@ UNUSED_EXCEPTIONS = {
     "form_document": "the same",
     "entrypoint_document": "the same",
     "run_request_decode": "for a front end that is not the command line",
-    "text_is_utf8": "what the fuzz targets ask of every text",
     "scope_obstacle_name": "what tests/lib/scope-drive.c alone calls so far",
 } | {
     f"watchdog_{name}": "likewise tests/lib/watch-drive.c" for name in """

@@ -219,7 +219,7 @@ int main(int argc, char **argv)
     request.environment = os_environment_all();
     with_fd reports = seal(clean, left);
     struct watchdog *watchdog = watchdog_start(&request, fd_num(&reports), &err);
-    if (!watchdog) {
+    if (!watchdog || watchdog_ready(watchdog, &err) < 0) {
         failed();
         return 1;
     }

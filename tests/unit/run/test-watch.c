@@ -121,11 +121,18 @@ static void die(struct run *run)
     assert_int_equal(os_poll(fd_num(&pidfd), POLLIN, WAIT_MS), POLLIN);
 }
 
+static void start(struct run *run)
+{
+    struct err err = {0};
+    assert_int_equal(run_watch_start(run, &err), 0);
+    assert_int_equal(run_watch_ready(run, &err), 0);
+}
+
 static void a_run_that_was_disarmed_keeps_its_records(void **state)
 {
     struct err err = {0};
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     assert_int_equal(run_watch_end(run, &err), 0);
     run_watch_done(run);
     says("LAMINA_SAFE_RUN_IN_PROGRESS");
@@ -135,9 +142,8 @@ static void a_run_that_was_disarmed_keeps_its_records(void **state)
 /* WD-5: both slots say it, and say it validly. */
 static void a_death_before_the_payload_is_told(void **state)
 {
-    struct err err = {0};
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     die(run);
     says("LAMINA_SAFE_SUPERVISOR_CRASH");
     with_json report = read_slot("report.json");
@@ -180,7 +186,7 @@ static int arm(struct run *run, const struct false_leaf *false_leaf, struct err 
         .path = false_leaf->where,
         .name = "leaf",
     };
-    return run_watch_arm(run, &armed, err);
+    return run_watch_foresee(run, err) < 0 ? -1 : run_watch_arm(run, &armed, err);
 }
 
 static void leaf_is_gone(struct false_leaf *false_leaf)
@@ -253,7 +259,7 @@ static void what_is_left_is_told(void **state)
     struct false_leaf leaf = {0};
     struct run *run = begin();
     make_leaf(&leaf);
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     assert_int_equal(arm(run, &leaf, &err), 0);
     assert_true(fd_is_open(&run->watch.in_payload));
     run_watch_conclude(run);
@@ -271,7 +277,7 @@ static void an_armed_watchdog_knows_of_no_release(void **state)
     struct false_leaf leaf = {0};
     struct run *run = begin();
     make_leaf(&leaf);
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     assert_int_equal(arm(run, &leaf, &err), 0);
     leaf_is_gone(&leaf);
     die(run);
@@ -288,7 +294,7 @@ static void a_manifest_says_that_the_payload_may_have_run(void **state)
     struct false_leaf leaf = {0};
     struct run *run = begin();
     make_leaf(&leaf);
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     assert_int_equal(arm(run, &leaf, &err), 0);
     with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(run->watch.watchdog).pid));
     assert_int_equal(os_pidfd_signal(fd_num(&pidfd), SIGKILL), 0);
@@ -310,7 +316,7 @@ static void a_refused_disarming_leaves_the_reports_alone(void **state)
     struct false_leaf leaf = {0};
     struct run *run = begin();
     make_leaf(&leaf);
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     assert_int_equal(arm(run, &leaf, &err), 0);
     run_watch_conclude(run);
     assert_int_equal(run_watch_end(run, &err), -1);
@@ -335,7 +341,7 @@ static void what_an_earlier_run_left_is_told(void **state)
     with_fd file = fd_adopt(os_openat(bfs_dir_fd(&folder), "x.watch", O_WRONLY | O_CREAT, 0600));
     assert_true(fd_is_open(&file));
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     assert_int_equal(run->preparation.notes.count, 1);
     assert_non_null(strstr(run->preparation.notes.strings[0], "1 earlier run"));
     assert_int_equal(run_watch_end(run, &err), 0);
@@ -394,7 +400,7 @@ static void what_another_machine_has_is_no_note(void **state)
     whole.manifest.sum = watch_manifest_sum(&whole.manifest, &whole.reports);
     assert_int_equal(os_write_all(fd_num(&file), &whole, sizeof whole), 0);
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     assert_int_equal(run->preparation.notes.count, 0);
     assert_int_equal(run_watch_end(run, &err), 0);
     run_watch_done(run);
@@ -422,7 +428,7 @@ static void what_could_not_be_looked_at_is_told(void **state)
     struct err err = {0};
     struct run *run = begin();
     list_fails = true;
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     list_fails = false;
     assert_int_equal(run->preparation.notes.count, 1);
     assert_non_null(strstr(run->preparation.notes.strings[0], "more than 10000 entries"));
@@ -440,7 +446,7 @@ static void what_another_berm_heals_is_no_note(void **state)
     assert_int_equal(recover_open_folder(environment, &folder, &err), 0);
     assert_int_equal(os_flock_within(bfs_dir_fd(&folder), 0), 0);
     struct run *run = begin();
-    assert_int_equal(run_watch_start(run, &err), 0);
+    start(run);
     assert_int_equal(run->preparation.notes.count, 0);
     assert_int_equal(run_watch_end(run, &err), 0);
     run_watch_done(run);

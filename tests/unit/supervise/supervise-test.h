@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "helper-image.h"
 #include "no-sandbox.h"
 #include "supervise.h"
 
@@ -75,6 +76,7 @@ static char *test_environment[] = {test_path, NULL};
 
 static unused struct trial trial_of_list(const char *const *argv)
 {
+    assert_true(helper_image_file() >= 0); /* once there, it stays open */
     struct trial trial = {.files_before = count_open_files()};
     trial.binding.exec_fd = open(argv[0], O_RDONLY | O_CLOEXEC);
     assert_true(trial.binding.exec_fd >= 0);

@@ -139,6 +139,7 @@ static struct watchdog *start_watchdog(const struct bfs_dir *folder, struct fd *
     assert_int_equal(watchdog_seal_reports(none, reports, &err), 0);
     struct watchdog *watchdog = watchdog_start(&request, fd_num(reports), &err);
     assert_non_null(watchdog);
+    assert_int_equal(watchdog_ready(watchdog, &err), 0);
     return watchdog;
 }
 

@@ -86,13 +86,25 @@ static void reports_lie_where_their_head_says(void **state)
     assert_string_equal(text, crash);
 }
 
+static struct watchdog *start(const struct watchdog_request *request, int reports_fd,
+                              struct err *err)
+{
+    with_watchdog watchdog = watchdog_start(request, reports_fd, err);
+    if (!watchdog || watchdog_ready(watchdog, err) < 0) {
+        return NULL;
+    }
+    struct watchdog *started = watchdog;
+    watchdog = NULL;
+    return started;
+}
+
 static void what_it_makes_is_handed_over_and_gone_after_disarming(void **state) /* WD-2 */
 {
     struct place *place = *state;
     struct err err = {0};
     struct stat held;
     struct stat named;
-    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    with_watchdog watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
     assert_int_equal(os_fstat(watchdog_directory_fd(watchdog, 0), &held), 0);
     assert_int_equal(
@@ -109,7 +121,7 @@ static void its_death_is_noticed_and_what_it_reported_is_removed(void **state) /
 {
     struct place *place = *state;
     struct err err = {0};
-    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    with_watchdog watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
     struct proc_identity who = watchdog_process(watchdog);
     with_fd proc = fd_adopt(os_proc_open(who)); /* that very one */
@@ -126,7 +138,7 @@ static void it_lets_go_of_what_it_never_held(void **state)
 {
     struct place *place = *state;
     struct err err = {0};
-    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    with_watchdog watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
     assert_int_equal(watchdog_let_go(watchdog), 0);
     assert_int_equal(watchdog_disarm(watchdog, &err), 0);
@@ -139,7 +151,7 @@ static void it_does_not_wait_for_a_unit_that_is_refused(void **state)
     struct place *place = *state;
     struct err err = {0};
     place->request.unit = "berm-k7f3ab-0-watchdog.scope";
-    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    with_watchdog watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
     with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
     assert_int_equal(watchdog_asked(watchdog, os_clock_real.monotonic_ns() + 3600 * NS_PER_S), 0);
@@ -156,7 +168,7 @@ static void freed_without_disarming_it_tells_the_crash(void **state)
     with_fd slot =
         fd_adopt(os_openat(bfs_dir_fd(&place->folder), "slot", O_WRONLY | O_CREAT | O_TRUNC, 0600));
     assert_int_equal(os_write_all(fd_num(&slot), crash, sizeof crash - 6), 0);
-    struct watchdog *watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    struct watchdog *watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
     with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
     watchdog_free(watchdog);
@@ -233,7 +245,7 @@ static void die_with(struct place *place, const struct watch_daemon *daemon, int
     struct err err = {0};
     int folder = bfs_dir_fd(&place->folder);
     place->request.directories[0] = NULL;
-    struct watchdog *watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    struct watchdog *watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
     assert_int_equal(watchdog_note_daemon(watchdog, 1, daemon, folder, &err), 0);
     assert_int_equal(state_on_record(place), daemon->state); /* WD-4: when it was answered */
@@ -290,7 +302,7 @@ static void a_folder_that_is_another_is_refused(void **state)
     (void)unlinkat(folder, "s", 0);
     (void)unlinkat(folder, "l", 0);
     daemon.place.parent.inode++;
-    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    with_watchdog watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
     assert_int_equal(watchdog_note_daemon(watchdog, 0, &daemon, folder, &err), -1);
     assert_non_null(strstr(err.msg, "folder of a daemon"));
@@ -313,7 +325,7 @@ static void lose_and_disarm(struct place *place, long change_at)
 {
     struct err err = {0};
     place->request.directories[0] = NULL;
-    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    with_watchdog watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
     with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
     assert_int_equal(os_pidfd_signal(fd_num(&pidfd), SIGKILL), 0);
@@ -345,7 +357,7 @@ static void a_late_answer_is_taken_for_no_other(void **state)
     (void)unlinkat(folder, "s", 0);
     (void)unlinkat(folder, "l", 0);
     place->request.directories[0] = NULL;
-    with_watchdog watchdog = watchdog_start(&place->request, fd_num(&place->reports), &err);
+    with_watchdog watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
     with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
     assert_int_equal(os_pidfd_signal(fd_num(&pidfd), SIGSTOP), 0);
@@ -365,7 +377,7 @@ static void a_name_that_is_too_long_is_refused(void **state)
     struct place *place = *state;
     struct err err = {0};
     place->request.run_id = "longer than any id of a run";
-    assert_null(watchdog_start(&place->request, fd_num(&place->reports), &err));
+    assert_null(start(&place->request, fd_num(&place->reports), &err));
     assert_int_equal(err.code, ERR_OVER_BUDGET);
 }
 
