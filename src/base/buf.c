@@ -108,6 +108,22 @@ void buf_add_format(struct buf *buf, const char *format, ...)
     buf->length += n;
 }
 
+char *buf_room(struct buf *buf, size_t n, size_t *ret_bytes)
+{
+    size_t most = buf->over ? 0 : buf->maximum - buf->length;
+    *ret_bytes = n < most ? n : most;
+    buf_reserve(buf, buf->length + *ret_bytes);
+    return buf->data + buf->length;
+}
+
+void buf_filled(struct buf *buf, size_t n)
+{
+    buf->over = buf->over || n > buf->maximum - buf->length;
+    buf->length += buf->over ? 0 : n;
+    check(buf);
+    buf->data[buf->length] = '\0';
+}
+
 void buf_cut(struct buf *buf, size_t length)
 {
     if (length < buf->length) {

@@ -39,6 +39,10 @@ void buf_add_string(struct buf *buf, const char *string);
 void buf_add_span(struct buf *buf, struct span span);
 void buf_add_char(struct buf *buf, char c);
 void buf_add_format(struct buf *buf, const char *format, ...) printf_like(2, 3);
+/* Room behind what is there, to be filled by others: n bytes, or as many as fit; and how many they made of it.
+ * More than there was room for is over the maximum, and nothing of it is kept. */
+char *buf_room(struct buf *buf, size_t n, size_t *ret_bytes);
+void buf_filled(struct buf *buf, size_t n);
 void buf_cut(struct buf *buf, size_t length); /* drop what lies behind length */
 
 static inline bool buf_fits(const struct buf *buf)
