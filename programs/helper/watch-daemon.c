@@ -1,5 +1,6 @@
 /* Socket and lock of a managed daemon, in a folder of the host: removed when they are what was sealed, or, before
- * that, when the lock holds the reservation. Whatever else has their names stays and is told. */
+ * that, when the lock holds the reservation. Whatever else has their names stays and is told. What was not started
+ * may have made nothing: whoever has a name then is nobody of the run's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -55,13 +56,11 @@ uint32_t daemon_remove_objects(struct watchdog *watchdog)
     uint32_t left = 0;
     for (size_t i = 0; i < WATCH_DAEMONS; i++) {
         const struct watch_daemon *daemon = &watchdog->manifest.daemons[i];
-        if (daemon->state == WATCH_DAEMON_NONE || !fd_is_open(&watchdog->daemons[i])) {
+        if (daemon->state < WATCH_DAEMON_STARTED || !fd_is_open(&watchdog->daemons[i])) {
             continue;
         }
         int folder = fd_num(&watchdog->daemons[i]);
-        bool allowed =
-            daemon->state == WATCH_DAEMON_STARTED || daemon->state == WATCH_DAEMON_CREATED;
-        bool is_its = allowed && holds_reservation(daemon, folder);
+        bool is_its = holds_reservation(daemon, folder);
         int socket = remove_object(&daemon->socket, folder, daemon->place.name, S_IFSOCK, is_its);
         int lock = remove_object(&daemon->lock, folder, daemon->lock_name, S_IFREG, is_its);
         if (socket < 0 || lock < 0) {

@@ -127,7 +127,9 @@ no_return static void end_run(struct watchdog *watchdog)
 {
     uint32_t left = leaf_end(watchdog);
     left |= tree_remove_directories(watchdog);
-    left |= daemon_remove_objects(watchdog);
+    if (!(left & WATCH_LEFT_PROCESSES)) { /* else a daemon may still be there, and listen */
+        left |= daemon_remove_objects(watchdog);
+    }
     if (left == 0) {
         fd_close(&watchdog->lock); /* nobody else holds it: the controller is no more */
     }
