@@ -20,6 +20,7 @@ struct asking {
     struct daemon_place place;
     struct supervise_daemon next; /* what is on record when it is granted */
     struct daemon_process found;
+    struct err failure; /* of the watchdog, when the step is not on record */
 };
 
 static enum daemon_refusal refusal_of(int result)
@@ -293,7 +294,6 @@ static enum daemon_refusal note(struct asking *asking)
     struct daemons *daemons = asking->daemons;
     const struct supervise_daemon *next = &asking->next;
     struct watch_daemon *record = &daemons->record;
-    struct err err = {0};
     if (!daemons->watchdog) {
         return DAEMON_REFUSED_NONE;
     }
@@ -313,7 +313,7 @@ static enum daemon_refusal note(struct asking *asking)
     memcpy(record->lock_name, next->lock_name, sizeof record->lock_name);
     int folder = asking->place.is_private ? -1 : fd_num(&asking->place.folder);
     size_t which = (size_t)(asking->daemon - daemons->list);
-    return watchdog_note_daemon(daemons->watchdog, which, record, folder, &err) < 0
+    return watchdog_note_daemon(daemons->watchdog, which, record, folder, &asking->failure) < 0
                ? DAEMON_REFUSED_UNRECORDED
                : DAEMON_REFUSED_NONE;
 }
@@ -344,12 +344,18 @@ static enum daemon_refusal go(struct asking *asking, enum daemon_event event)
     return DAEMON_REFUSED_NONE;
 }
 
-static void say_refusal(struct daemon_answer *answer, const struct daemon_request *request,
-                        const struct managed *daemon, enum daemon_event event)
+static void say_refusal(struct daemon_answer *answer, const struct asking *asking,
+                        enum daemon_event event)
 {
+    const struct daemon_request *request = asking->request;
+    const struct managed *daemon = asking->daemon;
     int at = snprintf(answer->text, sizeof answer->text, "daemon '%.*s': %s",
                       (int)strnlen(request->name, sizeof request->name), request->name,
                       daemon_refusal_text((enum daemon_refusal)answer->refusal));
+    if (answer->refusal == DAEMON_REFUSED_UNRECORDED && at > 0) {
+        (void)snprintf(answer->text + at, sizeof answer->text - (size_t)at, ": %s",
+                       asking->failure.msg);
+    }
     if (daemon && answer->refusal == DAEMON_REFUSED_ORDER && at > 0) {
         enum daemon_state state = daemon->told->state;
         (void)snprintf(answer->text + at, sizeof answer->text - (size_t)at,
@@ -395,7 +401,7 @@ void daemons_answer(struct daemons *daemons, int proc_dir, struct proc_identity 
     daemon_process_done(&asking.found);
     ret_answer->refusal = refusal;
     if (refusal != DAEMON_REFUSED_NONE) {
-        say_refusal(ret_answer, request, asking.daemon, event);
+        say_refusal(ret_answer, &asking, event);
     }
     if (asking.daemon) {
         asking.daemon->told->refused +=

@@ -28,7 +28,7 @@ int __wrap_watchdog_note_daemon(struct watchdog *watchdog, size_t which,
     assert_true(which < 2);
     noted = *daemon;
     noted_fd = folder_fd;
-    return note_failure;
+    return note_failure < 0 ? err_set(err, ERR_SYS, "the watchdog cannot write: no room") : 0;
 }
 
 /* The fixture has a daemon with a worker, and there is one that has nothing to do with it. */
@@ -367,6 +367,7 @@ static void each_step_is_durable_before_it_is_answered(void **state)
         }
         pid_t asker = at < DAEMON_BOUND ? CLIENT : SERVER;
         assert_int_equal(ask((enum daemon_event)at, asker, 3), DAEMON_REFUSED_UNRECORDED);
+        assert_non_null(strstr(answer.text, "made durable: the watchdog cannot write: no room"));
         assert_int_equal(told[0].state, at);
         assert_int_equal(noted.state, at + 1);
         note_failure = 0;
