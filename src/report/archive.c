@@ -356,13 +356,13 @@ json_t *archive_read(struct archive *archive, const char *id, struct err *err)
 
 /* Pruning. */
 
-/* A provisional record whose controller lives belongs to a run that is going on. */
+/* A provisional record whose controller may live belongs to a run that is going on. */
 static bool is_alive(const struct archive *archive, const struct entry *entry)
 {
     struct err ignored = {0};
     with_json json = entry->has_record ? read_json(archive, entry->id, &ignored) : NULL;
     return json_is_true(json_object_get(json, "in_progress")) &&
-           owner_is_alive(json_object_get(json, "controller"));
+           owner_may_live(json_object_get(json, "controller"));
 }
 
 static int remove_run(const struct archive *archive, const char *id, struct err *err)

@@ -7,11 +7,23 @@
 #include "proc.h"
 #include "process.h"
 
+static void read_line(const char *path, char *text, size_t size)
+{
+    ssize_t length = os_read_small(AT_FDCWD, path, text, size);
+    text[length > 0 ? strcspn(text, "\n") : 0] = '\0';
+}
+
 static void read_boot_id(char boot_id[BOOT_ID_SIZE])
 {
-    ssize_t length =
-        os_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot_id, BOOT_ID_SIZE);
-    boot_id[length > 0 ? strcspn(boot_id, "\n") : 0] = '\0';
+    read_line("/proc/sys/kernel/random/boot_id", boot_id, BOOT_ID_SIZE);
+}
+
+/* "uninitialized" is none either. */
+static void read_machine_id(char machine_id[MACHINE_ID_SIZE])
+{
+    enum { LENGTH = 32 };
+    read_line("/etc/machine-id", machine_id, MACHINE_ID_SIZE);
+    machine_id[strlen(machine_id) == LENGTH ? LENGTH : 0] = '\0';
 }
 
 static int64_t read_start_ticks(pid_t pid)
@@ -29,18 +41,30 @@ void owner_read_self(struct owner *ret_owner)
     ret_owner->pid = os_getpid();
     ret_owner->start_ticks = read_start_ticks(os_getpid());
     read_boot_id(ret_owner->boot_id);
+    read_machine_id(ret_owner->machine_id);
 }
 
-bool owner_is_alive(const json_t *controller)
+/* Of a boot before this one, unless it is one of another machine. */
+static bool is_elsewhere(const json_t *controller)
+{
+    char here[MACHINE_ID_SIZE];
+    const char *there = json_string_value(json_object_get(controller, "machine_id"));
+    read_machine_id(here);
+    return there && strcmp(there, here) != 0;
+}
+
+bool owner_may_live(const json_t *controller)
 {
     const json_t *pid = json_object_get(controller, "pid");
     const json_t *start_ticks = json_object_get(controller, "start_ticks");
     const char *boot_id = json_string_value(json_object_get(controller, "boot_id"));
     char now[BOOT_ID_SIZE];
     read_boot_id(now);
-    if (!json_is_integer(pid) || !json_is_integer(start_ticks) || !boot_id || now[0] == '\0' ||
-        strcmp(boot_id, now) != 0) {
+    if (!json_is_integer(pid) || !json_is_integer(start_ticks) || !boot_id || now[0] == '\0') {
         return false;
+    }
+    if (strcmp(boot_id, now) != 0) {
+        return is_elsewhere(controller);
     }
     json_int_t number = json_integer_value(pid);
     return number > 0 && number <= INT32_MAX &&

@@ -30,6 +30,7 @@ static void fill_controller(struct run_controller *controller)
     controller->pid = owner.pid;
     controller->start_ticks = known_if(true, owner.start_ticks);
     controller->boot_id = memory_copy_or_null(owner.boot_id[0] ? owner.boot_id : NULL);
+    controller->machine_id = memory_copy_or_null(owner.machine_id[0] ? owner.machine_id : NULL);
 }
 
 static struct run_sandbox_timing *make_sandbox_timing(const struct report_facts *facts)

@@ -12,6 +12,7 @@ struct run_controller {
     int64_t pid;
     struct maybe_int start_ticks;
     char *boot_id;
+    char *machine_id;
 };
 
 struct run_sandbox_timing {

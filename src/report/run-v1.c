@@ -14,6 +14,8 @@ static const struct record_field controller_fields[] = {
     MAYBE_COUNT(struct run_controller, start_ticks, "its start, in clock ticks since boot"),
     FIELD(struct run_controller, boot_id, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC,
           .doc = "of the boot that both numbers belong to"),
+    FIELD(struct run_controller, machine_id, FIELD_MAYBE_STRING, SENSITIVITY_PUBLIC, .later = true,
+          .doc = "of the machine whose boot that is: machine-id(5)"),
 };
 static const struct record controller_record =
     RECORD(struct run_controller, "controller", controller_fields,

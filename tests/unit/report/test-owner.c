@@ -1,5 +1,6 @@
 #include "../unit.h"
 
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -7,14 +8,15 @@
 
 static json_t *controller_of(const struct owner *owner)
 {
-    return json_pack("{s:I, s:I, s:s}", "pid", (json_int_t)owner->pid, "start_ticks",
-                     (json_int_t)owner->start_ticks, "boot_id", owner->boot_id);
+    return json_pack("{s:I, s:I, s:s, s:s}", "pid", (json_int_t)owner->pid, "start_ticks",
+                     (json_int_t)owner->start_ticks, "boot_id", owner->boot_id, "machine_id",
+                     owner->machine_id);
 }
 
 static bool is_alive(struct owner owner)
 {
     with_json controller = controller_of(&owner);
-    return owner_is_alive(controller);
+    return owner_may_live(controller);
 }
 
 static void this_process_lives(void **state)
@@ -49,6 +51,22 @@ static void another_process_is_another(void **state)
     }
 }
 
+/* A home that machines share: a boot that is another's may be going on. */
+static void a_process_of_another_machine_may_live(void **state)
+{
+    struct owner self;
+    owner_read_self(&self);
+    struct owner other = self;
+    other.boot_id[0] = other.boot_id[0] == 'a' ? 'b' : 'a';
+    (void)snprintf(other.machine_id, sizeof other.machine_id, "%s",
+                   "00000000000000000000000000000000");
+    assert_true(is_alive(other));
+    /* Records that say nothing of their machine are of this one. */
+    with_json controller = controller_of(&other);
+    json_object_del(controller, "machine_id");
+    assert_false(owner_may_live(controller));
+}
+
 static void a_dead_process_is_dead(void **state)
 {
     int ends[2];
@@ -70,16 +88,16 @@ static void a_dead_process_is_dead(void **state)
 
 static void an_incomplete_controller_is_not_alive(void **state)
 {
-    assert_false(owner_is_alive(NULL));
+    assert_false(owner_may_live(NULL));
     with_json nothing = json_object();
-    assert_false(owner_is_alive(nothing));
+    assert_false(owner_may_live(nothing));
     struct owner self;
     owner_read_self(&self);
     static const char *const members[] = {"pid", "start_ticks", "boot_id"};
     for (size_t i = 0; i < countof(members); i++) {
         with_json controller = controller_of(&self);
         json_object_set_new(controller, members[i], json_null());
-        assert_false(owner_is_alive(controller));
+        assert_false(owner_may_live(controller));
     }
 }
 
@@ -88,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(this_process_lives),
         cmocka_unit_test(another_process_is_another),
+        cmocka_unit_test(a_process_of_another_machine_may_live),
         cmocka_unit_test(a_dead_process_is_dead),
         cmocka_unit_test(an_incomplete_controller_is_not_alive),
     };
