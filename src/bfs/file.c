@@ -10,7 +10,7 @@
 #include "file.h"
 #include "memory.h"
 
-enum { PIECE_BYTES = 256 * 1024 };
+enum { PIECE_BYTES = 32 * 1024 }; /* more costs pages that are touched once */
 
 static int check_rule(const struct bfs_facts *facts, const struct bfs_rule *rule, const char *name,
                       struct err *err)
@@ -88,7 +88,7 @@ int bfs_file_each(const struct bfs_file *file, bfs_take_bytes *take, void *conte
 {
     size_t room =
         file->facts.size_bytes < PIECE_BYTES ? (size_t)file->facts.size_bytes + 1 : PIECE_BYTES;
-    with_string piece = memory_new(room);
+    with_string piece = memory_resize(NULL, room); /* it is filled before it is read */
     for (int64_t offset = 0;;) {
         ssize_t got = os_pread(bfs_file_fd(file), piece, room, offset);
         if (got < 0) {

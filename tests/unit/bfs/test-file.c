@@ -210,7 +210,7 @@ static void a_file_that_changes_under_way_is_refused(void **state)
 }
 
 static const struct place *meddled;
-enum { BIG_BYTES = 600 * 1024 }; /* three pieces, then the read that finds the end */
+enum { BIG_BYTES = 75 * 1024 }; /* three pieces, then the read that finds the end */
 
 static void change_big(off_t new_size, const char *byte)
 {
