@@ -261,12 +261,22 @@ struct watch_word {
     char text[WATCH_TEXT_SIZE]; /* FAILED: what it could not do */
 };
 
-/* FNV-1a: against a file that is not what was written, not against somebody who means it. */
+/* FNV-1a: against a file that is not what was written, not against somebody who means it. Most of a manifest
+ * is the end of paths that are shorter: eight bytes of zero are one step, by the eighth power. */
 static inline uint64_t watch_sum(uint64_t sum, const void *bytes, size_t n)
 {
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    const uint64_t eighth_power = UINT64_C(0x1efac7090aef4a21);
     const unsigned char *p = bytes;
-    for (size_t i = 0; i < n; i++) {
-        sum = (sum ^ p[i]) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < n;) {
+        uint64_t eight = 1;
+        memcpy(&eight, p + i, n - i < sizeof eight ? 0 : sizeof eight);
+        if (eight == 0) {
+            sum *= eighth_power;
+            i += sizeof eight;
+        } else {
+            sum = (sum ^ p[i++]) * prime;
+        }
     }
     return sum;
 }

@@ -31,6 +31,23 @@ static void the_table_lies_where_its_page_says(void **state)
     assert_int_equal(sizeof(struct watch_reports), 32);
 }
 
+static void the_sum_is_fnv_1a_wherever_zeros_lie(void **state)
+{
+    unsigned char bytes[64];
+    assert_int_equal(watch_sum(UINT64_C(0xcbf29ce484222325), "foobar", 6),
+                     UINT64_C(0x85944171f73967e8));
+    for (size_t n = 0; n <= sizeof bytes; n++) {
+        for (size_t other = 0; other <= n; other++) { /* n: only zeros */
+            uint64_t wanted = 1;
+            for (size_t i = 0; i < n; i++) {
+                bytes[i] = i == other ? 7 : 0;
+                wanted = (wanted ^ bytes[i]) * UINT64_C(0x100000001b3);
+            }
+            assert_int_equal(watch_sum(1, bytes, n), wanted);
+        }
+    }
+}
+
 /* RS-5: the run decides whose a record is. */
 static void a_record_is_known_by_its_run(void **state)
 {
@@ -160,6 +177,7 @@ static void a_daemon_is_whole_or_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sum_is_fnv_1a_wherever_zeros_lie),
         cmocka_unit_test(the_table_lies_where_its_page_says),
         cmocka_unit_test(a_record_is_known_by_its_run),
         cmocka_unit_test(a_daemon_is_whole_or_none),
