@@ -434,7 +434,7 @@ static int choose_scope(struct run *run, struct err *err)
         return -1;
     }
     run_turn_take(run);
-    return run_watch_start(run, err) < 0 ? -1 : run_turn_claim(run, err);
+    return run_watch_start(run, err);
 }
 
 /* What is known after the preparation, whatever came of it. */
@@ -463,7 +463,7 @@ static void prepare_all(struct run *run)
     with_string state_dir = run->archive ? state_folder(archive_folder(run->archive)) : NULL;
     preparation->state_dir = state_dir;
     prepare(run->request, preparation);
-    if (run_watch_ready(run, &err) < 0) {
+    if (run_watch_ready(run, &err) < 0 || run_turn_claim(run, &err) < 0) {
         run->facts.not_spawned = true;
         run_fail(run, &err);
     } else if (checks_ok(&preparation->checks) && run_tier_prepare(run, &err) < 0) {
