@@ -124,7 +124,8 @@ static void grant(const struct project_entrypoint *entrypoint, struct run_reques
     }
     if (entrypoint->scratch) {
         checks_add_take(checks, CHECK_ENTRYPOINT, false,
-                        memory_format("entrypoint '%s' may write '%s', which no tier opens yet",
+                        memory_format("entrypoint '%s' may write '%s', and at a tier the "
+                                      "repository is a copy that nobody writes to",
                                       entrypoint->item.name, entrypoint->scratch),
                         memory_copy_string(entrypoint->scratch_reason),
                         memory_copy_string("let it write below /tmp, or run it without --tier"));

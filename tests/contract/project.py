@@ -188,6 +188,14 @@ def _(t):
     bin_folder = t.dir / "cache/tool/bin"
     bin_folder.mkdir(parents=True)
     (t.dir / "cache").chmod(0o777)
+    (t.dir / "bench/run").write_text("#!/usr/bin/env julia\n")
+    (t.dir / "berm.yaml").write_text("schema: 1\nentrypoint:\n  e: { argv: [bench/run] }\n")
+    done = t.berm("run", "--tier", "small", "--workload", "w", "--report", "r.json", "--", "bench/run")
+    t.equal(done.status, 126, done)  # as a shell has it
+    for words in ("needs an interpreter", "[preflight.executable]", "berm toolchain stage DIR"):
+        t.contains(done.err.decode(), words)
+    (t.dir / "bench/run").write_text("#!/usr/bin/env python3\n")
+    (t.dir / "berm.yaml").write_text("schema: 1\nentrypoint:\n  e: { argv: [bench/run], toolchain: tool }\n")
     (bin_folder / "python3").write_text("#!/bin/sh\n")
     (bin_folder / "python3").chmod(0o777)
     tier = ["run", "--tier", "small", "--workload", "w", "--report", "r.json", "--", "bench/run"]

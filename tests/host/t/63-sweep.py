@@ -10,6 +10,7 @@ nobody heals. Short: some boundaries, a few instants; BERM_TEST_LONG: all of the
 """
 
 import itertools
+import json
 import os
 import random
 import re
@@ -127,6 +128,27 @@ if not ROOT:
             print(f"# {victim:10} {seen}", flush=True)
         done = deaths.check()
         t.equal((done.status, done.out.decode()), (0, ""))
+
+
+if not ROOT:
+    @case("FZ-3 WD-5 the sweep: a run at a tier dies when its source is frozen, and the next one has the copy")
+    def _(t):
+        deaths = Deaths(t)
+        top = t.dir / "top"
+        for folder in (top, top / ".git", top / "bench"):
+            folder.mkdir()
+        (top / "berm.yaml").write_text("schema: 1\nentrypoint: { work: { argv: [bench/work] } }\n")
+        (top / "bench/work").write_text("#!/bin/sh\n")
+        (top / "bench/work").chmod(0o755)
+        words = ["--cwd", top, "--tier", "small", "--workload", "w", f"--json={t.dir}/record.json", "--", "bench/work"]
+        ((n, after),) = ((n, after) for n, name, _, after in rows() if name == "SNAPSHOT_TAKEN")
+        for victim in ("controller", "both") if LONG else ("controller",):
+            t.equal(deaths.at_point(victim, words, n), "killed 157\n")
+            t.equal(deaths.after(victim, victim)[0], expected(after, True))
+            deaths.nothing_left(victim, "non-success")
+        done = t.run(*deaths.command(words), deadline_s=60)
+        frozen = json.loads((t.dir / "record.json").read_text())["frozen"]
+        t.equal((done.status, frozen["entries"], frozen["files_copied"]), (0, 3, 0), str(done))
 
 
 @case("R43 WD-5 a unit that systemd keeps for nobody, since who was moved there was dead: recover has it forgotten")
