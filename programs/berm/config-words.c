@@ -100,6 +100,9 @@ static void add_items(struct buf *out, const char *word, const json_t *items)
         add_line(out, "  exec", lookup_text(one, "exec"));
         add_parameters(out, lookup(one, "parameters"));
         add_authority(out, one);
+        add_line(out, "  runtime", lookup_text(one, "toolchain"));
+        add_list(out, "  set", lookup(one, "environment"));
+        add_list(out, "  needs", lookup(one, "dependencies"));
         add_sealed(out, lookup(one, "sealed"));
         if (json_is_object(lookup(one, "refused"))) {
             add_refusal(out, lookup(one, "refused"));

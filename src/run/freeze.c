@@ -118,6 +118,23 @@ static int check_manifests(const struct run_freeze *freeze, const struct sealed_
     return 0;
 }
 
+/* Each run writes another one, and would be other work than the one before. */
+static int check_report(const struct run *run, struct err *err)
+{
+    const struct run_freeze *freeze = &run->tier.freeze;
+    const char *report = run->facts.report_file;
+    size_t n = strlen(freeze->root.path);
+    bool executable = false;
+    return report && strncmp(report, freeze->root.path, n) == 0 && report[n] == '/' &&
+                   snapshot_file(freeze->snapshot, report + n + 1, &executable)
+               ? err_set(
+                     err, ERR_REFUSED,
+                     "the report '%s' is a file of the source that is frozen: put it outside of "
+                     "the repository, or where .gitignore leaves it out",
+                     report)
+               : 0;
+}
+
 static int take(struct run *run, const struct sealed_inputs *sealed, struct err *err)
 {
     struct run_freeze *freeze = &run->tier.freeze;
@@ -133,7 +150,7 @@ static int take(struct run *run, const struct sealed_inputs *sealed, struct err 
         return -1;
     }
     os_boundary(BOUNDARY_SNAPSHOT_TAKEN);
-    return check_manifests(freeze, sealed, err);
+    return check_report(run, err) < 0 ? -1 : check_manifests(freeze, sealed, err);
 }
 
 static int identify(struct run *run, struct err *err)

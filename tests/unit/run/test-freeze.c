@@ -191,6 +191,12 @@ static void what_cannot_be_frozen_is_a_refusal(void **state)
     assert_non_null(strstr(refusal(&trial), "'needed'"));
     trial_done(&trial);
 
+    trial_begin(&trial, "report", NULL);
+    with_string report = memory_format("%s/data", trial.folder);
+    trial.run.facts.report_file = report;
+    assert_non_null(strstr(refusal(&trial), "put it outside of the repository"));
+    trial_done(&trial);
+
     trial_begin(&trial, "root", NULL);
     user = 0;
     assert_non_null(strstr(refusal(&trial), "root starts no work"));
