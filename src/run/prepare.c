@@ -141,6 +141,9 @@ static void prepare_environment(const struct run_request *request, struct prepar
 /* In the frozen copy when there is one, else in the working folder. */
 static void prepare_binding(const struct run_request *request, struct preparation *preparation)
 {
+    if (request->tier != CONTEXT_TIER_NONE && !preparation->entrypoint) {
+        return; /* it is refused already, and nobody would launch what it names */
+    }
     const struct frozen_place *frozen = &preparation->frozen;
     const char *const project[] = {
         frozen->source.copy ? frozen->source.copy : preparation->project.root, NULL};

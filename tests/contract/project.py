@@ -173,6 +173,7 @@ def _(t):
         refused(t, t.berm("run", "--tier", "small", "--workload", "w", "--report", "r.json", "--", *argv),
                 "none that a tier launches", "[undeclared]")
     report = json.loads((t.dir / "r.json").read_text())
+    t.contains(report["error"]["message"], "[undeclared]")
     t.equal((report["tier"], report["outcome"], report["preflight"]["workload_id"]),
             ("small", "preflight_refused", "w"))
     explained = t.berm("run", "--explain", "--json", "--tier", "large", "--workload", "w", "--report",
