@@ -25,10 +25,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char first[] = "1 0 254:0 / / ro - ext4 x rw\n";
     static const char open[] = "\n7777777 7777777 9:9 / /srv rw - ext4 x rw\n";
-    struct sandbox_mount planned[] = {{MOUNT_EMPTY, (char *)(uintptr_t) "/home", ""},
-                                      {MOUNT_EMPTY, (char *)(uintptr_t) "/run", ""},
-                                      {MOUNT_DEVICES, (char *)(uintptr_t) "/dev", ""},
-                                      {MOUNT_READ_ONLY, (char *)(uintptr_t) "/run/x", ""}};
+    struct sandbox_mount planned[] = {
+        {.kind = MOUNT_EMPTY, .path = (char *)(uintptr_t) "/home"},
+        {.kind = MOUNT_EMPTY, .path = (char *)(uintptr_t) "/run"},
+        {.kind = MOUNT_DEVICES, .path = (char *)(uintptr_t) "/dev"},
+        {.kind = MOUNT_READ_ONLY, .path = (char *)(uintptr_t) "/run/x"}};
     struct sandbox sandbox = {
         .root_count = 1, .mounts = planned, .mount_count = sizeof planned / sizeof planned[0]};
     sandbox.roots[0].path = (char *)(uintptr_t) "/home/u/root";
