@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 
 #include "clock.h"
 #include "confine.h"

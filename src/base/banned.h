@@ -15,18 +15,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef _GNU_SOURCE /* the portable program (docs/adr/0019) has nothing of Linux's */
+#include <sys/epoll.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#endif
 
 /* clang's fortified headers make a macro of it; a poisoned macro is an error of its own. */
 #undef sprintf

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "names.h"
+
 static const char *const families[] = {
 #define X(enumerator, name, family, meaning) [enumerator] = family,
     ERR_CODES(X)
@@ -60,11 +62,13 @@ int err_sys(struct err *err, int sys, const char *format, ...)
     va_end(args);
     if (err) {
         size_t used = strlen(err->msg);
-        const char *name = strerrorname_np(err->sys);
-        mark_if_cut(err, (int)used + snprintf(err->msg + used, sizeof err->msg - used, ": %s (%s)",
-                                              strerrordesc_np(err->sys) ? strerrordesc_np(err->sys)
-                                                                        : "unknown error",
-                                              name ? name : "?"));
+        const char *words = names_errno_words(err->sys);
+        const char *name = names_errno(err->sys);
+        char number[24];
+        (void)snprintf(number, sizeof number, "errno %d", err->sys);
+        mark_if_cut(err,
+                    (int)used + snprintf(err->msg + used, sizeof err->msg - used, ": %s (%s)",
+                                         words ? words : "unknown error", name ? name : number));
     }
     return -1;
 }

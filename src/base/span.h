@@ -35,3 +35,16 @@ static inline bool span_starts_with(struct span a, const char *prefix)
     size_t n = strlen(prefix);
     return a.n >= n && memcmp(a.p, prefix, n) == 0;
 }
+
+/* Where `what`, which is not empty, stands first; NULL: nowhere. */
+static inline const char *span_find(struct span in, struct span what)
+{
+    while (in.n >= what.n) {
+        const char *first = (const char *)memchr(in.p, what.p[0], in.n - what.n + 1);
+        if (!first || memcmp(first, what.p, what.n) == 0) {
+            return first;
+        }
+        in = span_of(first + 1, in.n - (size_t)(first + 1 - in.p));
+    }
+    return NULL;
+}

@@ -20,6 +20,7 @@
 #include "buf.h"
 #include "fd.h"
 #include "filter.h"
+#include "launch-message.h"
 #include "mountinfo.h"
 #include "path.h"
 #include "sandbox.h"

@@ -48,9 +48,10 @@
 #include "err.h"
 #include "guarantee.h"
 #include "json.h"
-#include "launch-message.h"
 #include "proc.h"
 #include "strvec.h"
+
+struct launch_word; /* launch-message.h */
 
 /* A frozen copy that is seen by the path of what it is a copy of: of a repository (snapshot.h), of a runtime. */
 enum { SANDBOX_SOURCES = 2 };

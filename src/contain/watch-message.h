@@ -45,6 +45,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "span.h"
+
 enum { WATCH_CHANNEL_FD = 3 }; /* the only descriptor beside the standard ones */
 
 enum { WATCH_SLOT_REPORT, WATCH_SLOT_RECORD, WATCH_SLOTS };
@@ -371,7 +373,7 @@ static inline bool watch_is_of_run(const char *bytes, size_t n, const char *run_
 {
     const char *end = bytes + n;
     static const char member[] = "\"run_id\"";
-    const char *at = memmem(bytes, n, member, sizeof member - 1);
+    const char *at = span_find(span_of(bytes, n), span_of(member, sizeof member - 1));
     if (!at) {
         return false;
     }

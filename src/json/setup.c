@@ -6,9 +6,9 @@
 #include "json.h"
 
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "memory.h"
+#include "process.h"
 
 /* External, so that the build can name it. */
 void json_setup(void);
@@ -20,9 +20,9 @@ __attribute__((constructor)) void json_setup(void)
     json_set_alloc_funcs(memory_new, memory_free);
 
     /* The seed of jansson's hash tables, against keys that were made to collide. Left alone it
-     * would open /dev/urandom behind the back of os/; the kernel has given us random bytes. */
+     * would open /dev/urandom behind the back of os/. */
     size_t seed = 1;
-    const void *random_bytes = (const void *)getauxval(AT_RANDOM);
+    const void *random_bytes = os_start_random();
     if (random_bytes) {
         memcpy(&seed, random_bytes, sizeof seed);
     }

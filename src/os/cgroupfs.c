@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "fd.h"
 #include "file.h"

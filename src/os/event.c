@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/time.h>
 #include <unistd.h>
 

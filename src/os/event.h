@@ -7,11 +7,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
 
 #include "attributes.h"
 #include "fd.h"
+
+struct epoll_event;      /* epoll_wait(2) */
+struct signalfd_siginfo; /* signalfd(2) */
 
 int os_epoll_new(void) must_check;
 int os_epoll_add(int epoll_fd, int fd, uint32_t events, uint64_t data) must_check;

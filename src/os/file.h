@@ -16,10 +16,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <sys/vfs.h>
 
 #include "attributes.h"
 #include "fd.h"
+
+struct statfs; /* statfs(2) */
 
 /* openat2(2): the resolve flags of the kernel, without needing its newer headers. */
 enum {

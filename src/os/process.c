@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -294,6 +295,16 @@ const char *os_environment(const char *name)
 char *const *os_environment_all(void)
 {
     return environ;
+}
+
+const char *os_platform(void)
+{
+    return "linux";
+}
+
+const void *os_start_random(void)
+{
+    return (const void *)getauxval(AT_RANDOM);
 }
 
 int os_uname(struct utsname *ret_names)

@@ -70,6 +70,9 @@ gid_t os_getegid(void);
 const char *os_environment(const char *name);
 char *const *os_environment_all(void);
 int os_uname(struct utsname *ret_names) must_check;
+const char *os_platform(void); /* "linux", "darwin" */
+/* 16 bytes that nobody could foresee when the process began, without a call; NULL: there are none. */
+const void *os_start_random(void);
 long os_page_bytes(void);
 long os_ticks_per_second(void);
 long os_processors(void); /* usable by this process (sched_getaffinity) */

@@ -9,13 +9,6 @@
 #include "fd.h"
 #include "file.h"
 
-const char *cgroup_layout_name(enum cgroup_layout layout)
-{
-    static const char *const names[] = {
-        [CGROUP_NONE] = "none", [CGROUP_V1] = "v1", [CGROUP_HYBRID] = "hybrid", [CGROUP_V2] = "v2"};
-    return names[layout];
-}
-
 /* Where one version of the memory controller keeps its numbers. */
 struct memory_files {
     const char *limit;

@@ -18,7 +18,12 @@
 #include "attributes.h"
 
 enum cgroup_layout { CGROUP_NONE, CGROUP_V1, CGROUP_HYBRID, CGROUP_V2 };
-const char *cgroup_layout_name(enum cgroup_layout layout);
+static inline const char *cgroup_layout_name(enum cgroup_layout layout)
+{
+    static const char *const names[] = {
+        [CGROUP_NONE] = "none", [CGROUP_V1] = "v1", [CGROUP_HYBRID] = "hybrid", [CGROUP_V2] = "v2"};
+    return names[layout];
+}
 
 struct cgroup_facts {
     enum cgroup_layout layout;

@@ -107,7 +107,7 @@ static size_t marker_length(struct span text, const char *marker)
         i++;
     }
     struct span name = span_of(text.p + label, i - label);
-    bool private = memmem(name.p, name.n, "PRIVATE KEY", sizeof "PRIVATE KEY" - 1) != NULL;
+    bool private = span_find(name, span_of_string("PRIVATE KEY")) != NULL;
     return private && span_starts_with(span_of(text.p + i, text.n - i), "-----") ? i + 5 : 0;
 }
 
@@ -116,7 +116,8 @@ static size_t find_end(struct span text)
 {
     size_t at = 0;
     for (;;) {
-        const char *found = memmem(text.p + at, text.n - at, END_MARKER, sizeof END_MARKER - 1);
+        const char *found =
+            span_find(span_of(text.p + at, text.n - at), span_of_string(END_MARKER));
         if (!found) {
             return 0;
         }
@@ -192,14 +193,14 @@ size_t redact_private_key_rest(struct span text)
         return 0;
     }
     struct span before = span_of(text.p, end);
-    const char *begin = memmem(before.p, before.n, BEGIN_MARKER, sizeof BEGIN_MARKER - 1);
+    const char *begin = span_find(before, span_of_string(BEGIN_MARKER));
     while (begin) {
         size_t at = (size_t)(begin - text.p);
         if (marker_length(span_of(begin, end - at), BEGIN_MARKER) > 0) {
             return 0;
         }
         at += sizeof BEGIN_MARKER - 1;
-        begin = memmem(text.p + at, end - at, BEGIN_MARKER, sizeof BEGIN_MARKER - 1);
+        begin = span_find(span_of(text.p + at, end - at), span_of_string(BEGIN_MARKER));
     }
     return end;
 }

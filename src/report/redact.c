@@ -176,7 +176,7 @@ static bool take_flag(struct scan *scan)
 
 static bool is_redacted(struct span text)
 {
-    return memmem(text.p, text.n, REDACTED, sizeof REDACTED - 1) != NULL;
+    return span_find(text, span_of_string(REDACTED)) != NULL;
 }
 
 /* A word in which something was hidden may have been two words before: it is left as it is. */

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "memory.h"
+#include "names.h"
 #include "text.h"
 
 const char *words_signal(int signal, char word[WORD_SIZE])
 {
-    const char *name = sigabbrev_np(signal);
+    const char *name = names_signal(signal);
     if (name) {
         (void)snprintf(word, WORD_SIZE, "SIG%s", name);
     } else if (signal >= SIGRTMIN && signal <= SIGRTMAX) {
@@ -22,7 +23,7 @@ const char *words_signal(int signal, char word[WORD_SIZE])
 
 const char *words_errno(int sys, char word[WORD_SIZE])
 {
-    const char *name = sys > 0 ? strerrorname_np(sys) : NULL;
+    const char *name = sys > 0 ? names_errno(sys) : NULL;
     if (name) {
         (void)snprintf(word, WORD_SIZE, "%s", name);
     } else {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 
 #include "anchor-message.h"
 #include "event.h"

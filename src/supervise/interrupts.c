@@ -1,6 +1,7 @@
 #include "interrupts.h"
 
 #include <errno.h>
+#include <sys/signalfd.h>
 
 #include "event.h"
 #include "process.h"

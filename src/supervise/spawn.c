@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "file.h"
+#include "launch-message.h"
 #include "process.h"
 
 enum { FILES_WANTED = 1024 };

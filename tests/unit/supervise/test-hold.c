@@ -2,6 +2,7 @@
 #include "broker-test.h"
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 
 #include "event.h"
 
