@@ -55,9 +55,11 @@ static int say_as_words(const struct qualify_result *result, struct err *err)
         add(&text, attestation->refusal->message);
         buf_add_char(&text, '\n');
     }
-    buf_add_string(&text, "file       ");
-    add(&text, result->path);
-    buf_add_char(&text, '\n');
+    if (result->path) {
+        buf_add_string(&text, "file       ");
+        add(&text, result->path);
+        buf_add_char(&text, '\n');
+    }
     return say_result(&text, err);
 }
 

@@ -11,7 +11,7 @@
 #include "qualification.h"
 #include "text.h"
 
-enum { MESSAGE_MAX = 500, WHY_BYTES = 4096 };
+enum { WHY_BYTES = 4096 };
 
 static void qualifying_done(struct qualifying *qualifying)
 {
@@ -37,18 +37,6 @@ static int open_places(struct qualifying *qualifying, struct err *err)
     return result < 0 ? err_set(err, ERR_CONFLICT, "another self-test is on its way in '%s'",
                                 qualifying->reports.path)
                       : 0;
-}
-
-static struct attestation_error *error_of(const char *code, const struct buf *message)
-{
-    struct attestation_error *error = memory_new(sizeof *error);
-    size_t n = buf_length(message) < MESSAGE_MAX ? buf_length(message) : MESSAGE_MAX;
-    with_buf text = buf_new(2 * MESSAGE_MAX);
-    text_to_utf8(&text, span_of(buf_string(message), n));
-    buf_cut(&text, buf_length(&text) < MESSAGE_MAX ? buf_length(&text) : MESSAGE_MAX);
-    error->code = memory_copy_string(code);
-    error->message = memory_copy_string(buf_string(&text));
-    return error;
 }
 
 static void add_reasons(const json_t *explained, struct buf *why)
@@ -87,13 +75,13 @@ static struct attestation_error *ask_for_enforcement(const struct qualifying *qu
     with_json explained = run_explain(&request, &err);
     if (!explained) {
         buf_add_string(&why, err.msg);
-        return error_of(code, &why);
+        return qualify_error(code, &why);
     }
     if (json_is_true(json_object_get(explained, "would_run"))) {
         return NULL;
     }
     add_reasons(explained, &why);
-    return error_of(code, &why);
+    return qualify_error(code, &why);
 }
 
 /* --- the cases ----------------------------------------------------------------------------------- */
@@ -126,19 +114,6 @@ static void run_cases(struct qualifying *qualifying, struct attestation *attesta
     }
 }
 
-static void skip_cases(struct attestation *attestation)
-{
-    struct attestation_case *cases = memory_new(CASE_COUNT * sizeof *cases);
-    attestation->cases.objects = cases;
-    attestation->cases.count = CASE_COUNT;
-    for (int id = 0; id < CASE_COUNT; id++) {
-        cases[id] = (struct attestation_case){.id = id,
-                                              .skipped = true,
-                                              .cleanup_verified = true,
-                                              .outcome = memory_copy_string("preflight_refused")};
-    }
-}
-
 /* --- after them ---------------------------------------------------------------------------------- */
 
 static void conclude(const struct scope_offer *offer, const struct qualify_request *request,
@@ -151,7 +126,7 @@ static void conclude(const struct scope_offer *offer, const struct qualify_reque
     if (qualification_read_host(request->environment, offer, host, &err) < 0) {
         memory_free(host);
         buf_add_string(&why, err.msg);
-        attestation->refusal = error_of("LAMINA_SAFE_SELF_TEST_HOST", &why);
+        attestation->refusal = qualify_error("LAMINA_SAFE_SELF_TEST_HOST", &why);
         return;
     }
     attestation_fingerprint(host, hex);
@@ -160,7 +135,7 @@ static void conclude(const struct scope_offer *offer, const struct qualify_reque
     if (!attestation_same_programs(before, host)) {
         buf_add_string(&why,
                        "a program of berm's or of the host was replaced during the self-test");
-        attestation->refusal = error_of("LAMINA_SAFE_SELF_TEST_HOST", &why);
+        attestation->refusal = qualify_error("LAMINA_SAFE_SELF_TEST_HOST", &why);
         return;
     }
     attestation->passed = attestation_complete(attestation, NULL);
@@ -185,7 +160,7 @@ static int examine(struct qualifying *qualifying, struct qualify_result *result,
     attestation->refusal = ask_for_enforcement(qualifying);
     if (attestation->refusal) {
         result->refused = true;
-        skip_cases(attestation);
+        qualify_skip_cases(attestation);
         return 0;
     }
     if (qualification_read_host(request->environment, &offer, &before, err) < 0) {
@@ -226,29 +201,4 @@ int qualify_run(const struct qualify_request *request, struct qualify_result *re
     *ret_result = result;
     result = (struct qualify_result){0};
     return 0;
-}
-
-json_t *qualify_to_json(const struct qualify_result *result)
-{
-    const struct attestation *attestation = &result->attestation;
-    with_json whole = record_encode(&attestation_record, attestation);
-    json_t *json = json_object();
-    json_object_set_new(json, "schema", json_string("lamina.safe-runner-self-test/v1"));
-    static const char *const members[] = {"passed", "qualified_for_production_tiers", "adapter",
-                                          "cases", "refusal"};
-    for (size_t i = 0; i < countof(members); i++) {
-        json_t *member = json_object_get(whole, members[i]);
-        json_object_set(json, members[i], member);
-    }
-    json_object_set_new(json, "attestation", json_text(span_of_string(result->path)));
-    return json;
-}
-
-void qualify_result_done(struct qualify_result *result)
-{
-    if (result) {
-        attestation_done(&result->attestation);
-        memory_free(result->path);
-        *result = (struct qualify_result){0};
-    }
 }

@@ -41,7 +41,7 @@ struct qualify_request {
 
 struct qualify_result {
     struct attestation attestation; /* as it was written */
-    char *path;                     /* of its file */
+    char *path;                     /* of its file; NULL: none was written */
     bool refused;                   /* nothing was run: attestation.refusal says why */
     int die_of; /* a signal ended it; the attestation is withdrawn, and its cases are those before */
 };
@@ -49,5 +49,8 @@ struct qualify_result {
 int qualify_run(const struct qualify_request *request, struct qualify_result *ret_result,
                 struct err *err) must_check;
 json_t *qualify_to_json(const struct qualify_result *result) must_check;
+/* What stands in an attestation when no case was run: each of the eleven skipped, and why. */
+void qualify_skip_cases(struct attestation *attestation);
+struct attestation_error *qualify_error(const char *code, const struct buf *message) must_check;
 void qualify_result_done(struct qualify_result *result);
 #define with_qualify_result cleanup(qualify_result_done) struct qualify_result

@@ -7,75 +7,9 @@
 
 #include "memory.h"
 
-enum { PARTS = 3, PART_EXEC = 0, PART_SOCKET, PART_LOCK };
-
-/* --- text --------------------------------------------------------------------------------------- */
-
-static bool is_name(const char *name, size_t n)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
-    return n > 0 && n < DAEMON_NAME_SIZE && name[0] != '-' && strspn(name, allowed) >= n;
-}
-
-/* A name alone has no parts: they are the project's. */
-static int parse(const char *text, struct run_daemon *daemon, char *parts[PARTS], struct err *err)
-{
-    size_t length = strcspn(text, "=");
-    if (!is_name(text, length)) {
-        return err_set(
-            err, ERR_USAGE,
-            "daemon '%s': NAME[=EXEC,SOCKET,LOCK] is wanted, NAME of a-z, 0-9, - and _, at "
-            "most %d of them",
-            text, DAEMON_NAME_SIZE - 1);
-    }
-    daemon->name = memory_format("%.*s", (int)length, text);
-    if (text[length] == '\0') {
-        return 0;
-    }
-    const char *at = text + length + 1;
-    for (int i = 0; i < PARTS; i++) {
-        size_t n = strcspn(at, ",");
-        bool last = i == PARTS - 1;
-        if (n == 0 || (at[n] == ',') == last) {
-            return err_set(err, ERR_USAGE,
-                           "daemon '%s': NAME=EXEC,SOCKET,LOCK is wanted, without another comma",
-                           daemon->name);
-        }
-        parts[i] = memory_format("%.*s", (int)n, at);
-        at += n + !last;
-    }
-    return 0;
-}
-
-int run_daemons_check(char *const *texts, struct err *err)
-{
-    size_t count = 0;
-    for (; texts && texts[count]; count++) {
-        struct run_daemon daemon = {0};
-        char *parts[PARTS] = {0};
-        int result = count == DAEMON_COUNT
-                         ? err_set(err, ERR_USAGE, "daemon: at most %d in one run", DAEMON_COUNT)
-                         : parse(texts[count], &daemon, parts, err);
-        for (size_t i = 0; i < count && result == 0; i++) {
-            size_t n = strlen(daemon.name);
-            if (strcspn(texts[i], "=") == n && strncmp(texts[i], daemon.name, n) == 0) {
-                result = err_set(err, ERR_USAGE, "daemon '%s' is declared twice", daemon.name);
-            }
-        }
-        memory_free(daemon.name);
-        for (int i = 0; i < PARTS; i++) {
-            memory_free(parts[i]);
-        }
-        if (result < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* Its paths are of the project's folder. */
 static int take_declared(const struct project *project, const struct run_daemon *daemon,
-                         char *parts[PARTS], struct err *err)
+                         char *parts[RUN_DAEMON_PARTS], struct err *err)
 {
     const struct project_daemon *declared =
         project->present ? form_find(&project->daemon, sizeof *declared, daemon->name) : NULL;
@@ -111,7 +45,7 @@ static int split(const char *cwd, const char *path, char **ret_folder, char **re
 }
 
 static int place(const struct preparation *preparation, struct run_daemon *daemon,
-                 char *const parts[PARTS], struct err *err)
+                 char *const parts[RUN_DAEMON_PARTS], struct err *err)
 {
     with_string other = NULL;
     const char *rest = NULL;
@@ -191,9 +125,9 @@ static int prepare_one(const struct run_request *request, const struct preparati
                        const char *text, struct run_daemon *daemon, const char **reterr_remedy,
                        struct err *err)
 {
-    char *parts[PARTS] = {0};
+    char *parts[RUN_DAEMON_PARTS] = {0};
     *reterr_remedy = "declare it as NAME=EXEC,SOCKET,LOCK, or under daemon: in berm.yaml";
-    int result = parse(text, daemon, parts, err);
+    int result = run_daemon_parse(text, daemon, parts, err);
     if (result == 0 && !parts[PART_EXEC]) {
         result = take_declared(&preparation->project, daemon, parts, err);
     }
@@ -211,7 +145,7 @@ static int prepare_one(const struct run_request *request, const struct preparati
         *reterr_remedy = "declare a program that is there and may be executed";
         result = bind_program(request, preparation, daemon, parts[PART_EXEC], err);
     }
-    for (int i = 0; i < PARTS; i++) {
+    for (int i = 0; i < RUN_DAEMON_PARTS; i++) {
         memory_free(parts[i]);
     }
     return result;

@@ -1,4 +1,4 @@
-#include "run-priv.h"
+#include "run.h"
 
 #include <string.h>
 

@@ -28,7 +28,6 @@ void run_limits_decide(const struct run_request *request, const struct envelope 
 
 /* request.c */
 bool run_wants_sandbox(const struct run_request *request);
-int run_request_check(const struct run_request *request, struct err *err) must_check;
 
 enum { SEALED_COUNT = 16 }; /* as many as the form of berm.yaml allows */
 
@@ -40,6 +39,10 @@ struct run_daemon {
     char *lock;
     struct binding *binding;
 };
+/* daemon-text.c: name and parts, allocated also when it fails; no parts: the project has them. */
+enum { PART_EXEC, PART_SOCKET, PART_LOCK, RUN_DAEMON_PARTS };
+int run_daemon_parse(const char *text, struct run_daemon *daemon, char *parts[RUN_DAEMON_PARTS],
+                     struct err *err) must_check;
 
 /* Where the frozen copy of the project lies; source.copy NULL: there is none. All of it is borrowed. */
 struct frozen_place {
@@ -96,7 +99,7 @@ void run_project_apply(struct run_request *request, struct preparation *preparat
 /* {file, require, workload}, or null where there is no project. */
 json_t *run_project_to_json(const struct preparation *preparation, const char *workload) must_check;
 
-/* daemon.c: the texts are well formed; and, once there is a plan of the sandbox, what they mean. */
+/* daemon-text.c: the texts are well formed; daemon.c: and, once there is a plan of the sandbox, what they mean. */
 int run_daemons_check(char *const *texts, struct err *err) must_check;
 void run_daemons_prepare(const struct run_request *request, struct preparation *preparation);
 void run_daemons_done(struct preparation *preparation);
@@ -276,7 +279,3 @@ const json_t *run_inner_report(const json_t *record);
 int run_publish(struct run *run, struct run_result *result, struct err *err) must_check;
 /* Once more, with what is known only now. */
 int run_publish_again(struct run *run, struct run_result *result, struct err *err) must_check;
-
-/* exit-code.c */
-int run_exit_code(enum run_exit_mode mode, const struct verdict *verdict,
-                  const struct report_facts *facts);

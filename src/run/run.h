@@ -135,11 +135,16 @@ struct run_request_holder;
 int run_request_decode(const json_t *json, enum run_authority authority,
                        struct run_request *ret_request, struct run_request_holder **ret_holder,
                        struct err *err) must_check;
+/* What is wrong in itself: ERR_USAGE, ERR_RANGE. */
+int run_request_check(const struct run_request *request, struct err *err) must_check;
 void run_request_release(struct run_request_holder *holder);
 
 int run_execute(const struct run_request *request, struct run_result *ret_result,
                 struct err *err) must_check;
 /* {command, executable, cwd, limits[], environment, guarantees, checks[], ...} or NULL. */
 json_t *run_explain(const struct run_request *request, struct err *err) must_check;
+/* What `berm run` answers. */
+int run_exit_code(enum run_exit_mode mode, const struct verdict *verdict,
+                  const struct report_facts *facts) must_check;
 void run_result_done(struct run_result *result);
 #define with_run_result cleanup(run_result_done) struct run_result

@@ -54,13 +54,19 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     "tests/unit/report/test-validate.c": ("report/report-v1", "report/rules", "report/run-v1"),
     # the words of the audit: through what it makes of whole scripts
     "tests/unit/preflight/test-audit.c": ("preflight/audit-words",),
+    # the host as it is, which the test of what follows from it reads as well
+    "tests/unit/preflight/test-envelope.c": ("preflight/envelope-read",),
+    # what contain.c chose, told
+    "tests/unit/contain/test-contain.c": ("contain/adapter",),
     # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
     "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-delegated",
                                         "contain/scope-systemd", "contain/scope-unit"),
     # runs of the self-test: with real ones in tests/host/t/70-self-test.py
-    "tests/unit/qualify/test-qualify.c": ("qualify/outer", "qualify/parent-signal", "qualify/single"),
+    "tests/unit/qualify/test-qualify.c": ("qualify/outer", "qualify/parent-signal", "qualify/result",
+                                            "qualify/single"),
     # a stage of a run, which only a run has the facts for
     "tests/unit/run/test-run.c": ("run/publish",),
+    "tests/unit/run/test-daemon.c": ("run/daemon-text",),
 }.items() for source in sources}
 
 # What code outside os/ may take from libc: but for memory itself, nothing here makes a system call.
