@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef _GNU_SOURCE /* the portable program (docs/adr/0019) has nothing of Linux's */
+#ifdef _GNU_SOURCE /* the portable program (docs/adr/0021) has nothing of Linux's */
 #include <sys/epoll.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>

@@ -26,6 +26,9 @@ CHANGE_EXCEPTIONS = {  # (file, name): reason; FS-8's list of gaps, to be docume
 } | {
     ("programs/helper/devices.c", name): "the same" for name in ("os_mkdirat", "os_symlinkat")
 } | {
+    ("programs/portable/replace.c", name): "where bfs/ cannot be"
+    for name in ("O_CREAT", "os_unlinkat", "os_renameat")
+} | {
     ("programs/fixture/main.c", "O_CREAT"): "a payload that fills its private file system",
     ("programs/helper/confine.c", "os_mkdirat"): "an attempt there that its own rules must refuse",
 } | {
@@ -56,6 +59,8 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     "tests/unit/preflight/test-audit.c": ("preflight/audit-words",),
     # the host as it is, which the test of what follows from it reads as well
     "tests/unit/preflight/test-envelope.c": ("preflight/envelope-read",),
+    # the few calls of the portable program: through the program itself
+    "tests/contract/portable.py": ("os/portable",),
     # what contain.c chose, told
     "tests/unit/contain/test-contain.c": ("contain/adapter",),
     # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
@@ -240,6 +245,48 @@ def symbol_faults(listing):
             continue
         faults.append(f"{source} uses {plain}: only os/ calls the kernel (or, if it is no kernel "
                       "call, add it to LIBC in tests/layering/rules.py)")
+    return faults
+
+
+# -- PT-1: the portable program
+
+POSIX_HEADERS = set("""
+    ctype.h dirent.h errno.h fcntl.h inttypes.h limits.h poll.h sched.h signal.h spawn.h stdarg.h stdbool.h stddef.h
+    stdint.h stdio.h stdlib.h string.h strings.h sys/mman.h sys/resource.h sys/socket.h sys/stat.h sys/time.h
+    sys/types.h sys/uio.h sys/utsname.h sys/wait.h time.h unistd.h jansson.h openssl/sha.h
+""".split())
+POSIX_CALLS = set("""
+    abort clock_gettime close environ exit fstat fstatat fsync getcwd getenv getpgrp getpid isatty open openat poll
+    raise read renameat stpcpy strerror sysconf tcgetpgrp uname unlinkat write
+    assert_fail bsearch calloc ctype_b_loc ctype_tolower_loc errno_location free libc_current_sigrtmax
+    libc_current_sigrtmin libc_start_main malloc memchr memcmp memcpy memmove memset qsort realloc snprintf stack_chk_fail
+    strchr strcmp strcspn strlen strncmp strndup strnlen strpbrk strrchr strspn strstr strtod strtol strtoll
+    strtoull vsnprintf
+""".split())
+
+
+def posix_header_faults(files):
+    """Over {path: text} of what the portable program is made of: only _GNU_SOURCE opens headers of Linux."""
+    faults = []
+    for path, text in files.items():
+        code = re.sub(r"(?ms)^#ifdef _GNU_SOURCE\b.*?^#endif", lambda part: "\n" * part[0].count("\n"), text)
+        faults += [f"{path}:{number}: <{match[1]}> is no header of POSIX (PT-1)"
+                   for number, match in lines_with(r"^\s*#\s*include\s+<([^>]+)>", code)
+                   if match[1] not in POSIX_HEADERS]
+    return faults
+
+
+def posix_symbol_faults(listing):
+    """Over lines "SOURCE LETTER SYMBOL" (nm) of the portable program."""
+    rows = [line.split() for line in listing.splitlines()]
+    ours = {symbol for _, letter, symbol in rows if letter not in "Uw"}
+    faults = []
+    for source, letter, symbol in rows:
+        plain = re.sub(r"^__(?:isoc\d+_)?|^_(?=exit$)", "", symbol.split("@")[0])
+        plain = re.sub(r"(?:_chk|64)$", "", plain) if plain != "stack_chk_fail" else plain
+        if letter in "Uw" and symbol not in ours and plain not in POSIX_CALLS and \
+                not LIBRARIES.fullmatch(plain) and not TOOLCHAIN.fullmatch(symbol):
+            faults.append(f"{source} uses {symbol}, which POSIX.1-2008 has not (PT-1)")
     return faults
 
 
