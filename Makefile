@@ -60,6 +60,11 @@ install: ## PREFIX=/usr/local DESTDIR=; needs no root of its own
 	@tools/build build
 	@meson install -C build --no-rebuild
 
+.PHONY: dist
+dist: ## packages of a release, on a host that is qualified for this build (tools/dist)
+	@tools/build build
+	@tools/dist build
+
 .PHONY: clean
 clean: ## remove the build folders
 	rm -rf build build-asan build-faults

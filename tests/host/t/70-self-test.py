@@ -18,7 +18,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "lib"))
 from cgroups import ROOT, tree  # noqa: E402
-from tap import case, main  # noqa: E402
+from tap import berm_path, case, main  # noqa: E402
 
 BUILD = Path(os.environ["BERM_BUILD"])
 FIXTURE = BUILD / "programs/fixture/berm-fixture"
@@ -82,6 +82,8 @@ def _(t):
     seen = attestation(t)[1]
     t.equal((seen["valid"], seen["reason"], seen["qualified_for_production_tiers"]), (True, None, True), seen)
     t.equal(seen["expected_fingerprint"], seen["value"]["host_fingerprint"])
+    # PT-3: by which tools/dist knows that it packs what was attested
+    t.equal(seen["value"]["host"]["build"], hashlib.sha256(Path(berm_path()).read_bytes()).hexdigest())
     t.contains(t.berm("envelope").out.decode(), "attested   since ")
     t.wait_until(no_runs_left, "the watchdogs' scopes to be gone")
 
