@@ -18,6 +18,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "lib"))
 from cgroups import ROOT, tree  # noqa: E402
+from pinned import DIGEST, IS_THERE, PIN  # noqa: E402
 from tap import berm_path, case, main  # noqa: E402
 
 BUILD = Path(os.environ["BERM_BUILD"])
@@ -56,12 +57,13 @@ def no_runs_left():
     return not [name for name in names if name.startswith("berm-")]
 
 
-@case("ST-1 ST-2 ST-3 EN-1 eleven cases pass, each with its report, and the envelope shows it", deadline_s=60)
+@case("ST-1 ST-2 ST-3 EN-1 PT-2 eleven cases pass, each with its report, and the envelope shows it", deadline_s=60)
 def _(t):
     t.env["XDG_STATE_HOME"] = str(STATE)
     t.equal(attestation(t)[1]["valid"], False)
     began = time.monotonic()
-    done = t.berm("self-test", "--json", "--require-production", *AS, deadline_s=60)
+    pin = PIN if IS_THERE and not ROOT else {}
+    done = t.berm("self-test", "--json", "--require-production", *AS, env=pin, deadline_s=60)
     took = time.monotonic() - began
     print(f"# {took:.1f} s; a fork and exec here takes {own_time(t) * 1000:.0f} ms")
     for line in done.err.decode().splitlines():
@@ -82,6 +84,8 @@ def _(t):
     seen = attestation(t)[1]
     t.equal((seen["valid"], seen["reason"], seen["qualified_for_production_tiers"]), (True, None, True), seen)
     t.equal(seen["expected_fingerprint"], seen["value"]["host_fingerprint"])
+    if pin:
+        t.equal(seen["value"]["host"]["bubblewrap"], DIGEST)
     # PT-3: by which tools/dist knows that it packs what was attested
     t.equal(seen["value"]["host"]["build"], hashlib.sha256(Path(berm_path()).read_bytes()).hexdigest())
     t.contains(t.berm("envelope").out.decode(), "attested   since ")
