@@ -29,6 +29,7 @@ static void a_limit_is_what_the_kernel_has(void **state)
     }
 }
 
+/* R23: what the kernel has no file for is not limited, whoever was asked for it. */
 static void only_what_is_optional_may_be_missing(void **state)
 {
     struct place *place = *state;
