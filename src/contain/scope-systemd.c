@@ -108,33 +108,46 @@ static bool has_ended(struct proc_identity who)
     return fd_error(&process) == -ESRCH || fd_error(&process) == -ENOENT;
 }
 
+/* It made none for this run: who has the name, if anybody, is none of its own. */
+static bool was_not_made(const struct bus_unit *unit)
+{
+    return unit->error_name[0] != '\0';
+}
+
 /* Whoever was dead when systemd moved it is in no cgroup and is told of by nobody: an empty unit would stay. */
 static int stop_empty(struct scope *scope, int64_t deadline_ns, struct err *err)
 {
-    bool never_seen = !fd_is_open(&scope->folder);
-    bool alone = scope->request.watchdog.pid > 0 && has_ended(scope->request.watchdog);
+    bool never_seen = !fd_is_open(&scope->folder) && !was_not_made(&scope->unit);
+    bool alone = scope->request.watchdog.pid > 0 && has_ended(scope->request.watchdog) &&
+                 !was_not_made(&scope->watchdog_unit);
     return (never_seen && bus_stop_unit(scope->bus, scope->name, deadline_ns, err) < 0) ||
                    (alone && bus_stop_unit(scope->bus, scope->watchdog_name, deadline_ns, err) < 0)
                ? -1
                : 0;
 }
 
+/* 1: systemd has it still; 0: it has none of this run's. */
+static int ask_again(struct scope *scope, int64_t deadline_ns, struct err *err)
+{
+    if (stop_empty(scope, deadline_ns, err) < 0) {
+        return -1;
+    }
+    return was_not_made(&scope->unit) ? 0 : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
+}
+
 /* The connection may be older than the bus: then it is made again, once. */
 static int forget(struct scope *scope, int64_t deadline_ns, struct err *err)
 {
     struct err first = {0};
-    int known = scope->bus && stop_empty(scope, deadline_ns, &first) == 0
-                    ? bus_has_unit(scope->bus, scope->name, deadline_ns, &first)
-                    : -1;
+    int known = scope->bus ? ask_again(scope, deadline_ns, &first) : -1;
     if (known >= 0) {
         return known;
     }
     bus_close(scope->bus);
     scope->bus = NULL;
-    return bus_open(scope->offer.place, &scope->patience, &scope->bus, err) < 0 ||
-                   stop_empty(scope, deadline_ns, err) < 0
+    return bus_open(scope->offer.place, &scope->patience, &scope->bus, err) < 0
                ? -1
-               : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
+               : ask_again(scope, deadline_ns, err);
 }
 
 static int fetch(struct scope *scope, struct proc_identity who, struct err *err)

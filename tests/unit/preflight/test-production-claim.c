@@ -101,8 +101,8 @@ static void a_text_that_is_no_claim_is_corrupt(void **state)
         "berm-claim 1 1 1 b00t  s t",
         "berm-claim 1 1 1 b00t k ../s t",
         "berm-claim 1 1 1 b00t k \033[2J t",
-        "berm-claim 1 1 1 b00t k aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa "
-        "t",
+        ("berm-claim 1 1 1 b00t k aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa "
+         "t"),
     };
     struct place *place = *state;
     struct err err = {0};
