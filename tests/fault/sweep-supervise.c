@@ -135,7 +135,7 @@ static int run_scene(const struct scenario *scenario, bool persistent, bool clos
     if (waitpid(-1, NULL, WNOHANG) >= 0) {
         return RUN_LOST_CHILD;
     }
-    if (count_files_quietly() > before + close_failed) {
+    if (count_files_quietly() > before + close_failed + !trial->image_there) {
         return RUN_LOST_FILE;
     }
     if (result < 0) {
