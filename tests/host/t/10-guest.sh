@@ -1,6 +1,7 @@
 #!/bin/bash
 # The guest is what the host tests take it for.
 # run as: user root
+# long: root
 set -uo pipefail
 # shellcheck disable=SC1091 # it is in the guest
 . /host/lib/tap.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # run as: user root
+# long: root
 """berm beneath a real systemd, on cgroup v2 alone: what it sees there, what limits of the units around
 it mean for a run, and what happens when systemd or the kernel ends it.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # run as: user root
+# long: root
 """What turns against a managed run, from inside and from outside: the report says what ended it, berm comes
 to an end, and nothing is left. Each attack on memory succeeds where no limit holds it.
 """
