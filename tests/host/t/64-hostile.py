@@ -260,7 +260,7 @@ if ROOT:
             loose = t.start("cat", str(mount / "x"))
             t.equal(fuse.hang(is_cat), loose.pid)
             loose.kill()
-            t.equal(state_of(loose.pid), "D", "undefended, it outlives SIGKILL")
+            t.wait_until(lambda: state_of(loose.pid) == "D", "it to wait on, undefended, in spite of SIGKILL")
             child = start(t, "--timeout", "20s", "--", "cat", str(mount / "y"), stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE)
             prey = fuse.hang(is_cat)
