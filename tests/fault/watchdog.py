@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A kernel call of the watchdog fails once, or claims success and does nothing: each third one, with one error, in
+"""A kernel call of the watchdog fails once, or claims success and does nothing: each fifth one, with one error, in
 the short form; each, with four, in the long one. Then each call of `berm recover` fails, while a run lives.
 
 Whichever it is of the watchdog: it ends by itself; what it could not do stands in its manifest, and `berm recover --runs` does it then;
@@ -19,7 +19,7 @@ from tap import SLOWNESS, case, children, main  # noqa: E402
 
 LONG = bool(os.environ.get("BERM_TEST_LONG"))
 ERRNOS = ["EIO", "ENOSPC", "EPERM", "ENOENT"] if LONG else ["EIO"]
-STEP = 1 if LONG else 3
+STEP = 1 if LONG else 5
 LATE = 21 // STEP  # looks beyond the calls of a run without a fault, since a fault adds some
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Trees that hide, outlive and multiply; as root, berm in pid namespaces and as their pid 1.
 # run as: user root
-# long: root
+# long
 if [ "$(id -u)" = 0 ]; then
     exec ./adversary/processes.py 'T12 ' 'R18 berm as pid 1' 'T19 ' 'T20 '
 fi
