@@ -1,5 +1,7 @@
 #include "../unit.h"
 
+#include "../files.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,30 +12,21 @@
 
 static char top[] = "/tmp/berm-entrypoint-XXXXXX";
 
-static void make(const char *name, const char *text, mode_t mode)
-{
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(chmod(name, mode), 0);
-}
-
 static int make_tree(void **state)
 {
     assert_non_null(mkdtemp(top));
     assert_int_equal(chdir(top), 0);
     assert_int_equal(mkdir("a", 0700), 0);
-    make("a/run", "#!/bin/sh\n", 0755);
-    make("a/data", "words\n", 0644);
-    make("a/shared", "", 0666);
-    make("a/hard", "", 0644);
+    write_file("a/run", "#!/bin/sh\n", 0755);
+    write_file("a/data", "words\n", 0644);
+    write_file("a/shared", "", 0666);
+    write_file("a/hard", "", 0644);
     assert_int_equal(link("a/hard", "a/hard2"), 0);
     assert_int_equal(symlink("run", "a/link"), 0);
     assert_int_equal(symlink("a", "b"), 0);
     assert_int_equal(symlink("/nowhere", "gone"), 0);
     assert_int_equal(mkfifo("a/fifo", 0600), 0);
-    make("a/large", "#!/bin/sh\n", 0755);
+    write_file("a/large", "#!/bin/sh\n", 0755);
     assert_int_equal(truncate("a/large", AUDIT_FILE_BYTES + 7), 0);
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "../unit.h"
 
+#include "../files.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,15 +33,6 @@ char *__wrap_sandbox_inside(const struct sandbox *sandbox, const char *path)
 }
 
 static char top[] = "/tmp/berm-freeze-XXXXXX";
-
-static void write_file(const char *name, const char *text, mode_t mode)
-{
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(chmod(name, mode), 0);
-}
 
 static int make_tree(void **state)
 {

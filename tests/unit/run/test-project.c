@@ -1,5 +1,7 @@
 #include "../unit.h"
 
+#include "../files.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -27,15 +29,6 @@ static int remove_tree(void **state)
     assert_int_equal(rmdir(".git"), 0);
     assert_int_equal(chdir("/"), 0);
     return rmdir(top);
-}
-
-static void write_file(const char *name, const char *text, mode_t mode)
-{
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(chmod(name, mode), 0);
 }
 
 /* What a request becomes in the folder. */
