@@ -17,8 +17,8 @@ static void add(struct buf *out, const char *text)
 
 static void add_fence(struct buf *out, const struct fence *fence)
 {
-    buf_add_format(out, "%.*s  %s", FENCE_ID_LENGTH, fence->frozen_digest,
-                   fence_state_name((enum fence_state)fence->state));
+    text_neutralise(out, span_of(fence->frozen_digest, FENCE_ID_LENGTH));
+    buf_add_format(out, "  %s", fence_state_name((enum fence_state)fence->state));
     if (fence->limit) {
         buf_add_char(out, ' ');
         add(out, fence->limit);

@@ -24,7 +24,9 @@ static int say_as_words(const struct promotions *promotions, struct err *err)
         add(&text, one->recorded_at);
         buf_add_string(&text, "  run ");
         add(&text, one->run_id);
-        buf_add_format(&text, "  work %.*s  ", SHOWN_DIGITS, one->frozen_digest);
+        buf_add_string(&text, "  work ");
+        text_neutralise(&text, span_of(one->frozen_digest, SHOWN_DIGITS));
+        buf_add_string(&text, "  ");
         add(&text, one->repository);
         buf_add_char(&text, '\n');
     }

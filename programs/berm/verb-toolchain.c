@@ -83,7 +83,8 @@ static int list(const struct options *options, struct err *err)
         return err_set(err, ERR_USAGE, "toolchain list takes nothing more: '%s'",
                        options->operands.strings[1]);
     }
-    if (open_state(&state, err) < 0 || toolchain_names(&state, &names, err) < 0) {
+    int there = archive_open_state(os_environment_all(), &state, err);
+    if (there < 0 || (there > 0 && toolchain_names(&state, &names, err) < 0)) {
         return -1;
     }
     for (size_t i = 0; i < names.count; i++) {

@@ -135,7 +135,8 @@ void fence_explain(const struct fence *fence, struct buf *out)
         text_neutralise(out, span_of_string(fence->limit));
         buf_add_char(out, ')');
     }
-    buf_add_format(out, "; fence %.*s", FENCE_ID_LENGTH, fence->frozen_digest);
+    buf_add_string(out, "; fence ");
+    text_neutralise(out, span_of(fence->frozen_digest, FENCE_ID_LENGTH));
 }
 
 /* --- changes: each of what was read under the lock ------------------------------------------------ */
@@ -251,7 +252,9 @@ int fence_lower(const struct bfs_dir *folder, const char *frozen_digest, const c
     if (which < change.count) {
         take_out(&change, which);
         result = change_standing(folder, &change, err);
-        os_boundary(BOUNDARY_FENCE_CLEARED);
+        if (result == 0) {
+            os_boundary(BOUNDARY_FENCE_CLEARED);
+        }
     }
     state_file_unlock(folder);
     change_done(&change);

@@ -152,7 +152,9 @@ static int add(const struct bfs_dir *folder, const struct promotion *one, struct
     list[kept] = *one;
     const struct promotions with_one = {.promotions = {list, kept + 1}};
     int result = state_file_write(folder, &promotions_file, &with_one, err);
-    os_boundary(BOUNDARY_PROMOTED);
+    if (result == 0) {
+        os_boundary(BOUNDARY_PROMOTED);
+    }
     memory_free(list);
     return result;
 }

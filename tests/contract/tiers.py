@@ -40,12 +40,13 @@ def promotion(workload, tier):
 
 @case("EN-1 TR-2 promotions: none, listed, in the envelope, and no state folder is made for a look")
 def _(t):
-    for words in (["promotions"], ["fence", "list"]):
+    for words in (["promotions"], ["fence", "list"], ["toolchain", "list"]):
         t.equal(t.berm(*words).status, 0)
         t.equal(t.berm(*words, "--json").status, 0)
     t.equal(t.state.exists(), False)
     t.equal(t.berm("envelope", "--json").json()["promotion"], {"completed": [], "value": None})
     stored = {"schema": "berm.promotions/v1", "promotions": [promotion("scan", "small"), promotion("e\x1b[2J", "large")]}
+    stored["promotions"][1]["frozen_digest"] = "\x1b[2J" + A[4:]
     put(t, "promotions.json", stored)
     t.equal(t.berm("promotions", "--json").json(), stored)
     shown = t.berm("promotions").out
@@ -57,6 +58,10 @@ def _(t):
 @case("FZ-5 a fence is listed, and cleared by a person for a reason that stays in the file")
 def _(t):
     path = put(t, "fences.json", fences(fence(A, "k7f3aa", "limit", "memory"), fence(B, "k7f4aa")))
+    hostile = put(t, "fences.json", fences(fence("\x1b[2J" + A[4:], "k7f3aa")))
+    t.true(b"\x1b" not in t.berm("fence", "list").out, "a digest is text from a file as well")
+    t.equal(hostile, path)
+    put(t, "fences.json", fences(fence(A, "k7f3aa", "limit", "memory"), fence(B, "k7f4aa")))
     listed = t.berm("fence", "list").out.decode()
     t.contains(listed, "aaaaaaaaaaaa  limit memory  scan  small  ")
     t.contains(listed, "2 standing, 0 cleared\n")
