@@ -65,7 +65,11 @@ static int write_new(int folder, const char *name, struct span bytes, struct err
     if (result == 0) {
         result = os_fsync(fd_num(&file));
     }
-    return result < 0 ? err_sys(err, result, "write '%s'", name) : 0;
+    if (result < 0) {
+        (void)!os_unlinkat(folder, name, 0); /* the first error is told */
+        return err_sys(err, result, "write '%s'", name);
+    }
+    return 0;
 }
 
 int host_replace(const char *path, struct span bytes, struct err *err)
@@ -83,7 +87,6 @@ int host_replace(const char *path, struct span bytes, struct err *err)
     }
     with_string temporary = memory_format(".berm-%016llx", (unsigned long long)random);
     if (write_new(fd_num(&folder), temporary, bytes, err) < 0) {
-        (void)!os_unlinkat(fd_num(&folder), temporary, 0); /* the first error is told */
         return -1;
     }
     result = os_renameat(fd_num(&folder), temporary, fd_num(&folder), name, 0);

@@ -17,7 +17,8 @@ enum { PATH_SIZE = 4096, ID_SIZE = 17, REPORT_BYTES = 4 << 20 };
 
 struct refusal {
     char id[ID_SIZE];
-    char cwd[PATH_SIZE];
+    char here[PATH_SIZE];
+    char *cwd;    /* absolute, of the run */
     char *report; /* absolute; NULL: none was asked for */
     struct contain contain;
     struct checks checks;
@@ -26,9 +27,15 @@ struct refusal {
 
 static void refusal_done(struct refusal *refusal)
 {
+    memory_free(refusal->cwd);
     memory_free(refusal->report);
     checks_done(&refusal->checks);
     json_decref(refusal->envelope);
+}
+
+static char *absolute(const struct refusal *refusal, const char *path)
+{
+    return path[0] == '/' ? memory_copy_string(path) : memory_format("%s/%s", refusal->here, path);
 }
 
 static int refuse(const struct run_request *request, struct refusal *refusal, struct err *err)
@@ -42,15 +49,13 @@ static int refuse(const struct run_request *request, struct refusal *refusal, st
         return err_sys(err, result, "ask for random bytes");
     }
     (void)snprintf(refusal->id, sizeof refusal->id, "%016llx", (unsigned long long)random);
-    result = os_working_folder(refusal->cwd, sizeof refusal->cwd);
+    result = os_working_folder(refusal->here, sizeof refusal->here);
     if (result < 0) {
         return err_sys(err, result, "ask for the working folder");
     }
-    if (request->report) {
-        refusal->report = request->report[0] == '/'
-                              ? memory_copy_string(request->report)
-                              : memory_format("%s/%s", refusal->cwd, request->report);
-    }
+    refusal->cwd =
+        request->cwd ? absolute(refusal, request->cwd) : memory_copy_string(refusal->here);
+    refusal->report = request->report ? absolute(refusal, request->report) : NULL;
     struct envelope envelope;
     host_envelope(&envelope);
     refusal->envelope = envelope_to_json(&envelope, refusal->cwd);
@@ -82,7 +87,7 @@ int run_execute(const struct run_request *request, struct run_result *ret_result
         .tier = request->tier,
         .report_file = refusal.report,
         .command = request->argv,
-        .cwd = request->cwd ? request->cwd : refusal.cwd,
+        .cwd = refusal.cwd,
         .started_realtime_ns = request->clock->realtime_ns(),
         .contain = &refusal.contain,
         .checks = &refusal.checks,

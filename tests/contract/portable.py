@@ -110,6 +110,9 @@ def _(t):
     t.equal((report["outcome"], report["termination"]["reason"], report["preflight"]["ok"], report["adapter"]["id"]),
             ("preflight_refused", "preflight_refused", False, ADAPTER))
     t.equal((report["report_file"], report["error"]["code"]), (str(slot), "LAMINA_SAFE_PREFLIGHT"))
+    (t.dir / "work").mkdir()
+    berm(t, "run", *REFUSED, "--cwd", "work", "--report", "r.json", "--", "/bin/true")
+    t.equal(valid(t, slot)["cwd"], str(t.dir / "work"))
     t.true("abcdef123456" not in slot.read_text(), "the token is hidden")
     t.equal((report["cleanup"]["attempted"], report["samples"], report["descendants"]), (False, [], []))
 
