@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from tap import case, main  # noqa: E402
 
 FOLDER = Path(sys.argv.pop(1)).resolve()
+SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
 BASH = r"""
 compopt() { :; }  # belongs to a completion that a key started
 source "$0"
@@ -48,6 +49,7 @@ def needs(t, program):
 
 
 def record(t, *ids):
+    t.damages_reports()  # the name alone counts
     folder = t.state / "berm/runs"
     folder.mkdir(parents=True)
     for name in ids:
@@ -164,10 +166,11 @@ def _(t):
                   "--quiet", deadline_s=60).status, 0)
     found = {path.relative_to(t.dir / "root") for path in (t.dir / "root").rglob("*")
              if path.is_file()}
-    for place in ("bin/berm", "share/man/man1/berm-run.1", "share/zsh/site-functions/_berm",
+    schemas = [f"share/berm/schema/{path.name}" for path in SCHEMAS.glob("*.json")]
+    t.true(len(schemas) >= 6, schemas)
+    for place in (*schemas, "bin/berm", "share/man/man1/berm-run.1", "share/zsh/site-functions/_berm",
                   "share/bash-completion/completions/berm",
-                  "share/fish/vendor_completions.d/berm.fish",
-                  "share/berm/schema/project-v1.schema.json"):
+                  "share/fish/vendor_completions.d/berm.fish"):
         t.true(any(str(path).endswith(place) for path in found), f"{place} in {found}")
     berm = next(path for path in found if path.name == "berm" and path.parent.name == "bin")
     t.equal(t.run(t.dir / "root" / berm, "--version").status, 0)
