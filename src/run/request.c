@@ -55,24 +55,29 @@ bool run_wants_sandbox(const struct run_request *request)
     return request->sandbox || request->require != 0; /* none is enforced without one */
 }
 
+/* What a request may widen: X(field, it is given, it has a meaning in a sandbox alone, it is refused at a tier, where
+ * it is no caller's to give). */
+#define WIDENING_FIELDS(X)                                                                         \
+    X("writable", request->writable != NULL, true, true)                                           \
+    X("readable", request->readable != NULL, true, true)                                           \
+    X("network", request->host_network, true, true)                                                \
+    X("daemons", request->daemons != NULL, true, true)                                             \
+    X("gpu", request->gpu, true, true)                                                             \
+    X("user", request->user != NULL, true, false)                                                  \
+    X("temporary_bytes", request->temporary_bytes > 0, true, false)                                \
+    X("temporary_files", request->temporary_files > 0, true, false)                                \
+    X("environment", request->overrides.count > 0, false, true)                                    \
+    X("environment_all", request->env_all, false, true)                                            \
+    X("standard_input", request->stdin_mode != RUN_STDIN_NULL, false, true)
+
 const char *run_needs_sandbox(const struct run_request *request)
 {
-    const struct {
-        bool given;
-        const char *name;
-    } fields[] = {{request->writable != NULL, "writable"},
-                  {request->readable != NULL, "readable"},
-                  {request->host_network, "network"},
-                  {request->daemons != NULL, "daemons"},
-                  {request->gpu, "gpu"},
-                  {request->user != NULL, "user"},
-                  {request->temporary_bytes > 0, "temporary_bytes"},
-                  {request->temporary_files > 0, "temporary_files"}};
-    for (size_t i = 0; i < countof(fields) && !run_wants_sandbox(request); i++) {
-        if (fields[i].given) {
-            return fields[i].name;
-        }
+#define X(name, given, of_sandbox, not_at_a_tier)                                                  \
+    if ((of_sandbox) && (given) && !run_wants_sandbox(request)) {                                  \
+        return name;                                                                               \
     }
+    WIDENING_FIELDS(X)
+#undef X
     return NULL;
 }
 
@@ -86,27 +91,15 @@ static int check_high(const struct run_request *request, struct err *err)
                : 0;
 }
 
-/* What would widen it, or is in no identity, is not a caller's to give. */
 static int check_tier_fields(const struct run_request *request, struct err *err)
 {
-    const struct {
-        bool given;
-        const char *name;
-    } fields[] = {{request->writable != NULL, "writable"},
-                  {request->readable != NULL, "readable"},
-                  {request->host_network, "network"},
-                  {request->daemons != NULL, "daemons"},
-                  {request->gpu, "gpu"},
-                  {request->overrides.count > 0, "environment"},
-                  {request->env_all, "environment_all"},
-                  {request->stdin_mode != RUN_STDIN_NULL, "standard_input"}};
-    for (size_t i = 0; i < countof(fields); i++) {
-        if (fields[i].given) {
-            return err_set(err, ERR_USAGE,
-                           "%s: not at a tier; what its work is given stands in berm.yaml",
-                           fields[i].name);
-        }
+#define X(name, given, of_sandbox, not_at_a_tier)                                                  \
+    if ((not_at_a_tier) && (given)) {                                                              \
+        return err_set(err, ERR_USAGE,                                                             \
+                       "%s: not at a tier; what its work is given stands in berm.yaml", name);     \
     }
+    WIDENING_FIELDS(X)
+#undef X
     return 0;
 }
 
