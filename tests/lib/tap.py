@@ -105,8 +105,9 @@ class Test:
         popen.setdefault("stdin", subprocess.DEVNULL)
         popen.setdefault("cwd", self.dir)
         words = [str(a) for a in argv]
-        self.named_reports |= {Path(popen["cwd"], words[i + 1]) for i, word in enumerate(words[:-1])
-                               if word == "--report"}
+        named = [after for word, after in zip(words, words[1:]) if word == "--report"]
+        named += [word.partition("=")[2] for word in words if word.startswith("--report=")]
+        self.named_reports |= {Path(popen["cwd"], name) for name in named}
         child = subprocess.Popen(words, env=self.env | (env or {}), **popen)
         self.started.append(child)
         return child
@@ -226,25 +227,28 @@ def end_survivors():
 
 
 def report_in(path):
-    """The report that a file is or holds, or None."""
+    """The report that a file is or holds, or None where it is none of berm's."""
     try:
         value = json.loads(path.read_bytes()) if path.is_file() else None
     except (OSError, ValueError):
-        return None  # not berm's: it was there before, or is none
+        return None
     value = value.get("report", value) if isinstance(value, dict) else None
     return value if isinstance(value, dict) and value.get("schema") == REPORT else None
 
 
 def judge_reports(test):
+    """What lies in the folder of records is berm's; what --report named may have been there before."""
     global judged
     if not test.reports_are_judged:
         return
-    named = [path for path in test.named_reports if test.dir in path.parents]
-    for path in [*test.state.glob("berm/runs/*.json"), *named]:
+    records = list(test.state.glob("berm/runs/*.json"))
+    for path in [*records, *(path for path in test.named_reports if test.dir in path.parents)]:
         report = report_in(path)
-        judged += report is not None
-        if report is not None and (faults := faults_of(report)):
-            raise Failed(f"{path.name} is not valid: {faults}")
+        if report is None and path not in records:
+            continue
+        judged += 1
+        if report is None or (faults := faults_of(report)):
+            raise Failed(f"{path.name} is not valid: {'no report is in it' if report is None else faults}")
 
 
 def ring(*_):
