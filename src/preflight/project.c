@@ -362,6 +362,10 @@ int project_read(const char *root, struct project *ret_project, struct err *err)
     if (project_parse(buf_span(&text), path, &project, err) < 0) {
         return -1;
     }
+    struct hash hash;
+    hash_init(&hash);
+    hash_add(&hash, buf_span(&text).p, buf_span(&text).n);
+    hash_hex(&hash, project.digest);
     project.root = memory_copy_string(dir.path);
     project.path = memory_copy_string(path);
     *ret_project = project;

@@ -25,6 +25,7 @@
 #pragma once
 
 #include "form.h"
+#include "hash.h"
 
 struct project_parameter {
     struct form_item item;
@@ -86,7 +87,8 @@ struct project {
     struct form_named workload;   /* project_workload */
     bool present;
     char *root;
-    char *path; /* of the file */
+    char *path;                 /* of the file */
+    char digest[HASH_HEX_SIZE]; /* of its bytes */
 };
 
 extern const struct form project_form;

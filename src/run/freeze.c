@@ -101,21 +101,30 @@ static void list_included(const struct run *run, const struct sealed_inputs *sea
     }
 }
 
-/* The pins of sealed inputs come from the very manifests that the copy holds (SI-4). */
-static int check_manifests(const struct run_freeze *freeze, const struct sealed_inputs *sealed,
-                           struct err *err)
+static int check_held(const struct run_freeze *freeze, const char *name, const char *digest,
+                      struct err *err)
 {
-    for (size_t i = 0; i < sealed->manifests.count; i += 2) {
-        bool executable = false;
-        with_strvec path = {0};
-        include(freeze, sealed->manifests.strings[i], &path);
-        const char *held = snapshot_file(freeze->snapshot, path.strings[0], &executable);
-        if (!held || strcmp(held, sealed->manifests.strings[i + 1]) != 0) {
-            return err_set(err, ERR_CHANGED, "the manifest '%s' changed while it was frozen",
-                           path.strings[0]);
-        }
+    bool executable = false;
+    with_strvec path = {0};
+    include(freeze, name, &path);
+    const char *held = snapshot_file(freeze->snapshot, path.strings[0], &executable);
+    return held && strcmp(held, digest) == 0
+               ? 0
+               : err_set(err, ERR_CHANGED, "'%s' changed while it was frozen: run it again",
+                         path.strings[0]);
+}
+
+/* What the work was declared by, and the pins of its sealed inputs, are what the copy holds (EP-1, SI-4). */
+static int check_declared(const struct run *run, const struct sealed_inputs *sealed,
+                          struct err *err)
+{
+    const struct run_freeze *freeze = &run->tier.freeze;
+    int result = check_held(freeze, "berm.yaml", run->preparation.project.digest, err);
+    for (size_t i = 0; i < sealed->manifests.count && result == 0; i += 2) {
+        result =
+            check_held(freeze, sealed->manifests.strings[i], sealed->manifests.strings[i + 1], err);
     }
-    return 0;
+    return result;
 }
 
 /* Each run writes another one, and would be other work than the one before. */
@@ -150,7 +159,7 @@ static int take(struct run *run, const struct sealed_inputs *sealed, struct err 
         return -1;
     }
     os_boundary(BOUNDARY_SNAPSHOT_TAKEN);
-    return check_report(run, err) < 0 ? -1 : check_manifests(freeze, sealed, err);
+    return check_report(run, err) < 0 ? -1 : check_declared(run, sealed, err);
 }
 
 static int identify(struct run *run, struct err *err)
@@ -264,6 +273,9 @@ int run_freeze(struct run *run, struct err *err)
     if (open_places(run, &why) < 0 || identify(run, &why) < 0 ||
         open_copy(&run->tier.freeze, &why) < 0) {
         return answer(run, &why, err);
+    }
+    if (!run_project_judge_copy(run->request, &run->preparation, &run->tier.freeze.copy_cwd)) {
+        return 0; /* what was audited in the checkout is another */
     }
     tell(run, began_ns);
     return plan_again(run, &why) < 0 ? answer(run, &why, err) : 0;

@@ -132,35 +132,45 @@ static void grant(const struct project_entrypoint *entrypoint, struct run_reques
     }
 }
 
-static int judge_entrypoint(const struct preparation *preparation,
-                            const struct run_request *request,
-                            const struct project_entrypoint **ret_entrypoint,
-                            struct entrypoint_verdict *ret_verdict, struct err *err)
+/* What is declared is what was read; the files are those of `folder`. NULL: it is refused, and said so. */
+static const struct project_entrypoint *judge_entrypoint(struct preparation *preparation,
+                                                         const struct run_request *request,
+                                                         const struct bfs_dir *folder)
 {
-    with_bfs_dir root = {0};
-    if (check_place(preparation, "--tier", err) < 0 ||
-        bfs_dir_open(AT_FDCWD, preparation->project.root, BFS_TRUST_ANY, &root, err) < 0) {
-        return -1;
+    struct err err = {0};
+    struct entrypoint_verdict verdict = {0};
+    const struct project_entrypoint *entrypoint = NULL;
+    const struct entrypoint_files files = entrypoint_files_of(folder);
+    if (entrypoint_judge(&preparation->project, request->argv, &files, &entrypoint, &verdict,
+                         &err) < 0) {
+        refuse(&preparation->checks, CHECK_ENTRYPOINT, &err,
+               "declare it under entrypoint: in berm.yaml, and run it in the folder of that file");
+    } else if (!entrypoint) {
+        refuse_command(&preparation->checks, "the command is none that a tier launches", &verdict);
     }
-    const struct entrypoint_files files = entrypoint_files_of(&root);
-    return entrypoint_judge(&preparation->project, request->argv, &files, ret_entrypoint,
-                            ret_verdict, err);
+    return entrypoint;
 }
 
 static void check_entrypoint(struct run_request *request, struct preparation *preparation)
 {
     struct err err = {0};
-    struct entrypoint_verdict verdict = {0};
-    const struct project_entrypoint *entrypoint = NULL;
-    if (judge_entrypoint(preparation, request, &entrypoint, &verdict, &err) < 0) {
+    with_bfs_dir root = {0};
+    if (check_place(preparation, "--tier", &err) < 0 ||
+        bfs_dir_open(AT_FDCWD, preparation->project.root, BFS_TRUST_ANY, &root, &err) < 0) {
         refuse(&preparation->checks, CHECK_ENTRYPOINT, &err,
                "declare it under entrypoint: in berm.yaml, and run it in the folder of that file");
-    } else if (!entrypoint) {
-        refuse_command(&preparation->checks, "the command is none that a tier launches", &verdict);
-    } else {
-        preparation->entrypoint = entrypoint;
-        grant(entrypoint, request, &preparation->checks);
+        return;
     }
+    preparation->entrypoint = judge_entrypoint(preparation, request, &root);
+    if (preparation->entrypoint) {
+        grant(preparation->entrypoint, request, &preparation->checks);
+    }
+}
+
+bool run_project_judge_copy(const struct run_request *request, struct preparation *preparation,
+                            const struct bfs_dir *folder)
+{
+    return judge_entrypoint(preparation, request, folder) != NULL;
 }
 
 /* At a tier a workload is a name for evidence; what is declared under it holds all the same. */

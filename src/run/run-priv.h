@@ -96,6 +96,9 @@ void preparation_done(struct preparation *preparation);
 /* A field that means nothing without a sandbox, which nobody wants; NULL: none. */
 const char *run_needs_sandbox(const struct run_request *request);
 void run_project_apply(struct run_request *request, struct preparation *preparation);
+/* The entrypoint once more, by the files that were frozen: false: it is refused, as a failed check says. */
+bool run_project_judge_copy(const struct run_request *request, struct preparation *preparation,
+                            const struct bfs_dir *folder);
 /* {file, require, workload}, or null where there is no project. */
 json_t *run_project_to_json(const struct preparation *preparation, const char *workload) must_check;
 

@@ -55,7 +55,6 @@ struct trial {
     struct strvec argv;
     struct strvec environment;
     struct run_request request;
-    struct project project;
     struct run run;
 };
 
@@ -69,10 +68,11 @@ static void trial_begin(struct trial *trial, const char *name, const char *word)
     for (size_t i = 0; i < countof(folders); i++) {
         assert_int_equal(mkdir(folders[i], 0755), 0);
     }
-    write_file("berm.yaml",
-               "schema: 1\nentrypoint:\n  e: { argv: [bench/run], dependencies: [needed] }\n",
-               0644);
-    write_file("bench/run", "#!/bin/sh\n", 0755);
+    with_string declared = memory_format(
+        "schema: 1\nentrypoint:\n  e: { argv: [bench/run%s%s], dependencies: [needed] }\n",
+        word ? ", " : "", word ? word : "");
+    write_file("berm.yaml", declared, 0644);
+    write_file("bench/run", "#!/bin/sh\n. needed/lib\n", 0755);
     write_file("needed/lib", "lib", 0644);
     write_file("data", "data", 0644);
     write_file(".gitignore", "needed\nberm.yaml\n", 0644);
@@ -81,7 +81,7 @@ static void trial_begin(struct trial *trial, const char *name, const char *word)
         strvec_push(&trial->argv, word);
     }
     strvec_push_format(&trial->environment, "XDG_STATE_HOME=%s/state-%s", top, name);
-    assert_int_equal(project_read(trial->folder, &trial->project, NULL), 0);
+    assert_int_equal(project_read(trial->folder, &trial->run.preparation.project, NULL), 0);
     trial->request = run_request_plain();
     trial->request.tier = CONTEXT_TIER_SMALL;
     trial->request.workload = "w";
@@ -95,7 +95,7 @@ static void trial_begin(struct trial *trial, const char *name, const char *word)
     with_bfs_dir made = {0};
     assert_int_equal(bfs_dir_make(AT_FDCWD, state, 0700, BFS_TRUST_ANY, &made, NULL), 0);
     preparation->cwd = fd_adopt(os_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY, 0));
-    preparation->entrypoint = trial->project.entrypoint.items;
+    preparation->entrypoint = preparation->project.entrypoint.items;
     const struct binding_request wanted = {.name = "./bench/run",
                                            .argv = trial->request.argv,
                                            .cwd_fd = fd_num(&preparation->cwd),
@@ -111,7 +111,6 @@ static void trial_done(struct trial *trial)
 {
     run_freeze_done(&trial->run.tier.freeze);
     preparation_done(&trial->run.preparation);
-    project_done(&trial->project);
     strvec_done(&trial->argv);
     strvec_done(&trial->environment);
     memory_free(trial->folder);
@@ -153,16 +152,37 @@ static void what_was_frozen_is_looked_at_again(void **state)
     trial_done(&trial);
 }
 
-static const char *refusal(struct trial *trial)
+static const char *refusal_by(struct trial *trial, const char *code)
 {
     struct err err = {0};
     assert_int_equal(run_freeze(&trial->run, &err), 0);
     const struct check *failed = checks_first_failed(&trial->run.preparation.checks);
     assert_non_null(failed);
-    assert_string_equal(failed->code, "preflight.frozen");
+    assert_string_equal(failed->code, code);
     assert_null(trial->run.facts.frozen);
     run_freeze_prune(&trial->run); /* of what came to be, which is perhaps nothing */
     return failed->what;
+}
+
+static const char *refusal(struct trial *trial)
+{
+    return refusal_by(trial, "preflight.frozen");
+}
+
+/* EP-1, EP-3, FZ-1: what was declared and audited is what is frozen, or nothing runs. */
+static void what_changes_before_it_is_frozen_is_a_refusal(void **state)
+{
+    struct trial trial;
+    trial_begin(&trial, "declared", NULL);
+    write_file("berm.yaml", "schema: 1\n", 0644);
+    assert_non_null(strstr(refusal(&trial), "'berm.yaml' changed"));
+    trial_done(&trial);
+
+    trial_begin(&trial, "audited", NULL);
+    write_file("needed/lib", "docker run it\n", 0644);
+    assert_non_null(
+        strstr(refusal_by(&trial, "preflight.entrypoint"), "none that a tier launches"));
+    trial_done(&trial);
 }
 
 /* FZ-2: what cannot be frozen is refused, and nobody's failure. */
@@ -219,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_frozen_is_looked_at_again),
         cmocka_unit_test(what_cannot_be_frozen_is_a_refusal),
+        cmocka_unit_test(what_changes_before_it_is_frozen_is_a_refusal),
         cmocka_unit_test(the_copy_is_kept_for_the_next),
     };
     return cmocka_run_group_tests_name("run/freeze", tests, make_tree, remove_tree);
