@@ -261,23 +261,28 @@ int fence_lower(const struct bfs_dir *folder, const char *frozen_digest, const c
     return result;
 }
 
-int fence_keep(const struct bfs_dir *folder, const char *frozen_digest, const char *run_id,
-               enum fence_state state, const char *limit, struct err *err)
+static int put_back(const struct bfs_dir *folder, struct change *change, const struct fence *fence,
+                    struct err *err)
+{
+    size_t which = find_own(change, fence->frozen_digest, fence->run_id);
+    if (which == change->count) {
+        return fences_find(&change->fences, fence->frozen_digest)
+                   ? err_set(err, ERR_NOT_FOUND, "the fence of this work is no longer of run %s",
+                             fence->run_id)
+                   : put_up(folder, change, fence, err);
+    }
+    change->standing[which].state = fence->state;
+    change->standing[which].limit = fence->limit;
+    return change_standing(folder, change, err);
+}
+
+int fence_keep(const struct bfs_dir *folder, const struct fence *fence, struct err *err)
 {
     struct change change = {0};
     if (change_begin(folder, &change, err) < 0) {
         return -1;
     }
-    with_string borrowed = memory_copy_or_null(limit);
-    size_t which = find_own(&change, frozen_digest, run_id);
-    int result;
-    if (which == change.count) {
-        result = err_set(err, ERR_NOT_FOUND, "the fence of run %s is gone", run_id);
-    } else {
-        change.standing[which].state = (int)state;
-        change.standing[which].limit = borrowed;
-        result = change_standing(folder, &change, err);
-    }
+    int result = put_back(folder, &change, fence, err);
     state_file_unlock(folder);
     change_done(&change);
     return result;

@@ -10,7 +10,7 @@
  *   fence_raise(&folder, &fence, err)       right before the release; it is durable when this returns. ERR_CONFLICT: one
  *                                           stands already, and what it says is told
  *   fence_judge(&facts, &state)             after the run: whether it goes, or as what it stays
- *   fence_lower() or fence_keep()           only of the run that raised it
+ *   fence_lower() or fence_keep()           only of the run that raised it: ERR_NOT_FOUND when it is another's
  * A death of berm in between keeps it: nobody has to be alive for that.
  * Before an attempt
  *   fences_read(), fences_find()
@@ -101,8 +101,8 @@ int fence_raise(const struct bfs_dir *folder, const struct fence *fence,
 /* Neither finds a fence of another run; none is fine for fence_lower(). */
 int fence_lower(const struct bfs_dir *folder, const char *frozen_digest, const char *run_id,
                 struct err *err) must_check;
-int fence_keep(const struct bfs_dir *folder, const char *frozen_digest, const char *run_id,
-               enum fence_state state, const char *limit, struct err *err) must_check;
+/* As it now is; put up again when a person cleared it during the attempt. */
+int fence_keep(const struct bfs_dir *folder, const struct fence *fence, struct err *err) must_check;
 /* id: at least four hexadecimal digits, the beginning of one digest. ERR_NOT_FOUND; ERR_USAGE: of several, or
  * no reason. *ret_cleared is the caller's to end with record_done(). */
 int fence_clear(const struct bfs_dir *folder, const char *id, const char *reason,

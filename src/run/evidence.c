@@ -135,20 +135,25 @@ void run_evidence_judge(struct run *run)
 
 /* --- the attempt -------------------------------------------------------------------------------- */
 
+/* What it borrows: the tier's name and the limit's are copies of the caller's. */
+static struct fence fence_of(const struct run *run, enum fence_state state, char *tier, char *limit)
+{
+    return (struct fence){.frozen_digest = (char *)(uintptr_t)run->tier.frozen,
+                          .state = (int)state,
+                          .limit = limit,
+                          .tier = tier,
+                          .repository = run->preparation.project.root,
+                          .workload = (char *)(uintptr_t)run->request->workload,
+                          .run_id = (char *)(uintptr_t)run->id,
+                          .since = (char *)(uintptr_t)run->evidence.since};
+}
+
 int run_evidence_begin(struct run *run, struct err *err)
 {
     struct err seen = {0};
-    char now[CLOCK_TEXT_SIZE];
-    clock_format_utc(run->request->clock->realtime_ns(), now);
+    clock_format_utc(run->request->clock->realtime_ns(), run->evidence.since);
     with_string tier = memory_copy_string(promotion_tier_name(tier_of(run)));
-    with_string workload = memory_copy_string(run->request->workload);
-    const struct fence fence = {.frozen_digest = run->tier.frozen,
-                                .state = FENCE_ACTIVE,
-                                .tier = tier,
-                                .repository = run->preparation.project.root,
-                                .workload = workload,
-                                .run_id = run->id,
-                                .since = now};
+    const struct fence fence = fence_of(run, FENCE_ACTIVE, tier, NULL);
     if (fence_raise(&run->tier.freeze.state, &fence, &seen) == 0) {
         run->evidence.fenced = true;
         return 0;
@@ -253,9 +258,13 @@ static int settle_fence(struct run *run, const struct fence_facts *facts, struct
 {
     enum fence_state state = FENCE_ACTIVE;
     const struct bfs_dir *folder = &run->tier.freeze.state;
-    return fence_judge(facts, &state)
-               ? fence_lower(folder, run->tier.frozen, run->id, err)
-               : fence_keep(folder, run->tier.frozen, run->id, state, facts->limit, err);
+    if (fence_judge(facts, &state)) {
+        return fence_lower(folder, run->tier.frozen, run->id, err);
+    }
+    with_string tier = memory_copy_string(promotion_tier_name(tier_of(run)));
+    with_string limit = memory_copy_or_null(facts->limit);
+    const struct fence fence = fence_of(run, state, tier, limit);
+    return fence_keep(folder, &fence, err);
 }
 
 int run_evidence_conclude(struct run *run, const json_t *record, bool disarmed)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "archive.h"
+#include "clock.h"
 #include "contain.h"
 #include "envelope.h"
 #include "frozen.h"
@@ -148,6 +149,7 @@ struct run_turn {
 struct run_evidence {
     json_t *told; /* for the report's preflight; NULL: not come to */
     bool fenced;  /* its fence is up */
+    char since[CLOCK_TEXT_SIZE];
     bool promoted;
 };
 

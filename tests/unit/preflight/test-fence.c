@@ -37,6 +37,15 @@ static void raise_it(struct place *place, char *digest, char *run)
     assert_ok(fence_raise(&place->dir, &fence, &err));
 }
 
+static int keep(struct place *place, char *digest, char *run, struct err *err)
+{
+    static char limit[] = "memory";
+    struct fence fence = of(digest, run);
+    fence.state = FENCE_LIMIT;
+    fence.limit = limit;
+    return fence_keep(&place->dir, &fence, err);
+}
+
 static size_t standing(struct place *place)
 {
     struct err err = {0};
@@ -98,10 +107,9 @@ static void a_run_changes_its_own_fence_alone(void **state)
     with_fences there = {0};
     raise_it(place, digest_a, run_1);
     assert_ok(fence_lower(&place->dir, digest_a, run_2, &err));
-    assert_fails(fence_keep(&place->dir, digest_a, run_2, FENCE_LIMIT, "memory", &err),
-                 ERR_NOT_FOUND);
+    assert_fails(keep(place, digest_a, run_2, &err), ERR_NOT_FOUND);
     assert_int_equal(standing(place), 1);
-    assert_ok(fence_keep(&place->dir, digest_a, run_1, FENCE_LIMIT, "memory", &err));
+    assert_ok(keep(place, digest_a, run_1, &err));
     assert_int_equal(fences_read(&place->dir, &there, &err), 1);
     const struct fence *kept = fences_find(&there, digest_a);
     assert_int_equal(kept->state, FENCE_LIMIT);
@@ -206,6 +214,21 @@ static void a_corrupt_file_is_no_empty_one_and_is_not_written_over(void **state)
     assert_content(place, FENCES_FILE, "{\"schema\": \"berm.fences/v1\"");
 }
 
+/* FZ-5: a person who cleared it while it was attempted did not know yet of the limit. */
+static void a_limit_puts_up_again_what_was_cleared_meanwhile(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    with_fences there = {0};
+    raise_it(place, digest_a, run_1);
+    assert_ok(clear(place, "aaaa", "because", &err));
+    assert_int_equal(standing(place), 0);
+    assert_ok(keep(place, digest_a, run_1, &err));
+    assert_int_equal(fences_read(&place->dir, &there, &err), 1);
+    assert_int_equal(fences_find(&there, digest_a)->state, FENCE_LIMIT);
+    assert_int_equal(there.cleared.count, 1);
+}
+
 /* FZ-5: nothing is changed beside somebody who changes it, and the lock is given back. */
 static void one_at_a_time_changes_them(void **state)
 {
@@ -216,8 +239,7 @@ static void one_at_a_time_changes_them(void **state)
     held = true;
     assert_fails(fence_raise(&place->dir, &other, &err), ERR_CONFLICT);
     assert_fails(fence_lower(&place->dir, digest_a, run_1, &err), ERR_CONFLICT);
-    assert_fails(fence_keep(&place->dir, digest_a, run_1, FENCE_LIMIT, "memory", &err),
-                 ERR_CONFLICT);
+    assert_fails(keep(place, digest_a, run_1, &err), ERR_CONFLICT);
     assert_fails(clear(place, "aaaa", "because", &err), ERR_CONFLICT);
     held = false;
     assert_int_equal(standing(place), 1);
@@ -234,6 +256,7 @@ int main(void)
         place_test(a_run_changes_its_own_fence_alone),
         place_test(a_person_clears_one_for_a_reason_which_is_kept),
         place_test(the_number_of_fences_is_bounded),
+        place_test(a_limit_puts_up_again_what_was_cleared_meanwhile),
         place_test(one_at_a_time_changes_them),
         place_test(a_corrupt_file_is_no_empty_one_and_is_not_written_over),
     };
