@@ -38,6 +38,7 @@ struct bus_unit {
     uint64_t tasks_max;
     uint64_t runtime_max_us;
 
+    bool taken;   /* another has the name: there is none of this run's */
     bool refused; /* systemd makes none, by its own word: it looks for nobody any more */
     int without; /* asked for again: 1 without OOMPolicy, 2 without RuntimeMaxUSec either (older systemd) */
     bool answered;

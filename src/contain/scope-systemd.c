@@ -108,18 +108,12 @@ static bool has_ended(struct proc_identity who)
     return fd_error(&process) == -ESRCH || fd_error(&process) == -ENOENT;
 }
 
-/* It made none for this run: who has the name, if anybody, is none of its own. */
-static bool was_not_made(const struct bus_unit *unit)
-{
-    return unit->error_name[0] != '\0';
-}
-
 /* Whoever was dead when systemd moved it is in no cgroup and is told of by nobody: an empty unit would stay. */
 static int stop_empty(struct scope *scope, int64_t deadline_ns, struct err *err)
 {
-    bool never_seen = !fd_is_open(&scope->folder) && !was_not_made(&scope->unit);
+    bool never_seen = !fd_is_open(&scope->folder) && !scope->unit.taken;
     bool alone = scope->request.watchdog.pid > 0 && has_ended(scope->request.watchdog) &&
-                 !was_not_made(&scope->watchdog_unit);
+                 !scope->watchdog_unit.taken;
     return (never_seen && bus_stop_unit(scope->bus, scope->name, deadline_ns, err) < 0) ||
                    (alone && bus_stop_unit(scope->bus, scope->watchdog_name, deadline_ns, err) < 0)
                ? -1
@@ -132,7 +126,7 @@ static int ask_again(struct scope *scope, int64_t deadline_ns, struct err *err)
     if (stop_empty(scope, deadline_ns, err) < 0) {
         return -1;
     }
-    return was_not_made(&scope->unit) ? 0 : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
+    return scope->unit.taken ? 0 : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
 }
 
 /* The connection may be older than the bus: then it is made again, once. */

@@ -119,11 +119,15 @@ int bus_start_unit(struct bus *bus, struct bus_unit *unit, struct err *err)
     return result < 0 ? err_sys(err, result, "cannot ask systemd for %s", unit->name) : 0;
 }
 
+static bool is_taken(const struct bus_unit *unit)
+{
+    return strcmp(unit->error_name, unit_exists) == 0;
+}
+
 static int judge(const struct bus_unit *unit, struct err *err)
 {
     if (unit->error_name[0]) {
-        bool taken = strcmp(unit->error_name, unit_exists) == 0;
-        return err_set(err, taken ? ERR_CONFLICT : ERR_UNAVAILABLE,
+        return err_set(err, is_taken(unit) ? ERR_CONFLICT : ERR_UNAVAILABLE,
                        "systemd refused to make %s: %s (%s)", unit->name, unit->error_text,
                        unit->error_name);
     }
@@ -152,6 +156,7 @@ int bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns, s
         }
     }
     int result = judge(unit, err);
+    unit->taken = is_taken(unit);
     unit->refused = result < 0; /* the job is at its end, or never was one */
     return result;
 }

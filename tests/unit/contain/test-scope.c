@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,7 +26,21 @@ int __wrap_os_cgroup_move(int cgroup_fd, pid_t pid)
 static struct {
     bool known;
     uint64_t runtime_max_us;
+    int has;     /* the unit */
+    int stopped; /* how often one was */
 } manager;
+
+int __wrap_bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct err *err);
+int __wrap_bus_has_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct err *err)
+{
+    return manager.has;
+}
+int __wrap_bus_stop_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct err *err);
+int __wrap_bus_stop_unit(struct bus *bus, const char *unit, int64_t deadline_ns, struct err *err)
+{
+    manager.stopped++;
+    return manager.has;
+}
 
 int __wrap_bus_unit_properties(struct bus *bus, const char *unit, struct bus_property *properties,
                                int count, int64_t deadline_ns, struct err *err);
@@ -217,6 +232,29 @@ static void an_end_that_cannot_be_set_is_told(void **state)
     }
 }
 
+/* CT-3: who else has the name keeps its unit; and what systemd did not say is asked for. */
+static void a_unit_of_another_is_not_stopped(void **state)
+{
+    static char bus;
+    struct err err = {0};
+    struct scope scope = {.bus = (struct bus *)(void *)&bus};
+    manager.has = 1;
+    manager.stopped = 0;
+    scope.unit.taken = true;
+    (void)snprintf(scope.unit.error_name, sizeof scope.unit.error_name,
+                   "org.freedesktop.systemd1.UnitExists");
+    assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 0);
+    assert_int_equal(manager.stopped, 0);
+    scope.unit.taken = false; /* the connection broke: it may have been made */
+    (void)snprintf(scope.unit.error_name, sizeof scope.unit.error_name,
+                   "org.freedesktop.DBus.Error.NoReply");
+    assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 1);
+    assert_int_equal(manager.stopped, 1);
+    manager.has = 0;
+    assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 0);
+    assert_string_equal(err.msg, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +264,7 @@ int main(void)
         cmocka_unit_test(who_may_not_be_moved_is_moved_by_systemd),
         cmocka_unit_test(a_removal_has_its_own_deadline),
         cmocka_unit_test(an_end_that_cannot_be_set_is_told),
+        cmocka_unit_test(a_unit_of_another_is_not_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
