@@ -149,6 +149,10 @@ int production_lock_claim(struct production_lock *lock, const char *run_id, cons
 int production_lock_release(struct production_lock *lock, struct err *err)
 {
     int result = lock->claimed ? claim_remove(&lock->folder, lock->claimed, err) : 0;
+    if (fd_is_open(&lock->fd)) {
+        (void)!os_flock(fd_num(&lock->fd),
+                        LOCK_UN); /* of all who were given it: the watchdog may linger */
+    }
     production_lock_done(lock);
     return result < 0 ? err_wrap(err, "cannot take the claim of the production lock back") : 0;
 }

@@ -61,6 +61,12 @@ static void it_is_held_as_long_as_anybody_has_the_descriptor(void **state)
     assert_fails(production_lock_try(&place, &second, &err), ERR_CONFLICT);
     close(watchdog);
     assert_ok(production_lock_try(&place, &second, &err));
+    watchdog = dup(
+        production_lock_fd(&second)); /* one that lingers when nothing is left keeps nobody out */
+    assert_ok(production_lock_release(&second, &err));
+    assert_ok(production_lock_try(&place, &first, &err));
+    production_lock_done(&first);
+    close(watchdog);
 }
 
 static void die_with_it(const struct production_place *place)
