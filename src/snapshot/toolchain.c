@@ -1,5 +1,6 @@
 #include "toolchain.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
@@ -120,8 +121,17 @@ static int hash_source(const struct bfs_dir *root, char digest[HASH_HEX_SIZE], s
     for (size_t i = 0; i < entries.count; i++) {
         struct entry *entry = &entries.items[i];
         with_bfs_file file = {0};
-        if (entry_is_file(entry) && (bfs_file_open(root, entry->path, &rule, &file, err) < 0 ||
-                                     bfs_file_hash(&file, entry->sha256, err) < 0)) {
+        if (!entry_is_file(entry)) {
+            continue;
+        }
+        if (bfs_file_open(root, entry->path, &rule, &file, err) < 0) {
+            return -1;
+        }
+        if (!bfs_facts_equal(&file.facts,
+                             &entry->source)) { /* what the listing counted is what is read */
+            return err_set(err, ERR_CHANGED, "'%s' changed while it was staged", entry->path);
+        }
+        if (bfs_file_hash(&file, entry->sha256, err) < 0) {
             return -1;
         }
     }
@@ -193,8 +203,11 @@ static int check_free(const struct bfs_dir *all, const char *name, struct err *e
     struct bfs_facts facts;
     struct err why = {0};
     int result = os_flock(bfs_dir_fd(all), LOCK_EX | LOCK_NB);
-    if (result < 0) {
+    if (result == -EWOULDBLOCK) {
         return err_set(err, ERR_CONFLICT, "another toolchain is being staged: wait for its end");
+    }
+    if (result < 0) {
+        return err_sys(err, result, "cannot lock '%s'", all->path);
     }
     if (bfs_stat(all, name, &facts, &why) == 0) {
         return err_set(err, ERR_CONFLICT,
