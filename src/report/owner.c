@@ -44,7 +44,7 @@ void owner_read_self(struct owner *ret_owner)
     read_machine_id(ret_owner->machine_id);
 }
 
-/* Of a boot before this one, unless it is one of another machine. */
+/* Containers of one host share its boot, and each has a machine id of its own. */
 static bool is_elsewhere(const json_t *controller)
 {
     char here[MACHINE_ID_SIZE];
@@ -63,8 +63,11 @@ bool owner_may_live(const json_t *controller)
     if (!json_is_integer(pid) || !json_is_integer(start_ticks) || !boot_id || now[0] == '\0') {
         return false;
     }
+    if (is_elsewhere(controller)) {
+        return true;
+    }
     if (strcmp(boot_id, now) != 0) {
-        return is_elsewhere(controller);
+        return false;
     }
     json_int_t number = json_integer_value(pid);
     return number > 0 && number <= INT32_MAX &&

@@ -61,6 +61,11 @@ static void a_process_of_another_machine_may_live(void **state)
     (void)snprintf(other.machine_id, sizeof other.machine_id, "%s",
                    "00000000000000000000000000000000");
     assert_true(is_alive(other));
+    other = self; /* a container beside this one: the same boot */
+    other.pid = 999999999;
+    (void)snprintf(other.machine_id, sizeof other.machine_id, "%s",
+                   "00000000000000000000000000000000");
+    assert_true(is_alive(other));
     /* Records that say nothing of their machine are of this one. */
     with_json controller = controller_of(&other);
     json_object_del(controller, "machine_id");
