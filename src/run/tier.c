@@ -23,6 +23,9 @@ int run_tier_prepare(struct run *run, struct err *err)
         return 0;
     }
     run_turn_judge(run);
+    if (run->turn.code) {
+        return 0; /* not its turn, or given up: nothing is read and copied beside whose turn it is */
+    }
     run_outside_judge(run);
     if (run_freeze(run, err) < 0) {
         return -1;
