@@ -8,7 +8,7 @@
 #include "scope-wait-priv.h"
 #include "socket.h"
 
-enum { ANSWER_S = 5, FORGET_S = 10, BETWEEN_LOOKS_MS = 5 };
+enum { ANSWER_S = 5, BETWEEN_LOOKS_MS = 5 };
 
 static int read_identity(const char *place, char *text, size_t size, struct err *err)
 {
@@ -57,7 +57,8 @@ static bool is_ours(const char *unit)
            plain == n - (sizeof suffix - 1) && strcmp(unit + plain, suffix) == 0;
 }
 
-int scope_forget_unit(const struct scope_offer *offer, const char *unit, struct err *err)
+int scope_forget_unit(const struct scope_offer *offer, const char *unit, int64_t deadline_ns,
+                      struct err *err)
 {
     if (!is_ours(unit)) {
         return err_set(err, ERR_CORRUPT, "'%.64s' is no unit of a run", unit);
@@ -67,7 +68,6 @@ int scope_forget_unit(const struct scope_offer *offer, const char *unit, struct 
     }
     struct bus *bus = NULL;
     struct patience patience = {.who = {.fds = {-1, -1}}};
-    int64_t deadline_ns = os_clock_real.monotonic_ns() + FORGET_S * NS_PER_S;
     int known =
         bus_open(offer->place, &patience, &bus, err) < 0 || bus_push(bus, deadline_ns, err) < 0
             ? -1
@@ -78,8 +78,9 @@ int scope_forget_unit(const struct scope_offer *offer, const char *unit, struct 
     }
     bus_close(bus);
     return known > 0 ? err_set(err, ERR_TIMEOUT,
-                               "systemd did not stop %s within %d s: `systemctl kill -s KILL %s`",
-                               unit, FORGET_S, unit)
+                               "systemd did not stop %s in time: `systemctl kill -s KILL %s`, with "
+                               "--user for a user's, or `berm recover --runs`",
+                               unit, unit)
                      : known;
 }
 

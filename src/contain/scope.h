@@ -129,7 +129,7 @@ int scope_manager_read(const struct scope_offer *offer, struct scope_manager *re
 /* Ends a unit of a run whose processes are dead. systemd keeps one for nobody: whoever was dead already when it
  * was moved there is in no cgroup, and no end is told. 0: there is none (any more). An offer without a
  * manager: there can be none. ERR_CORRUPT: it is no name of ours. */
-int scope_forget_unit(const struct scope_offer *offer, const char *unit,
+int scope_forget_unit(const struct scope_offer *offer, const char *unit, int64_t deadline_ns,
                       struct err *err) must_check;
 
 /* --- making it ---------------------------------------------------------------------------------- */

@@ -19,6 +19,8 @@ enum {
     MANIFESTS_MAX = 10000,
     MANIFEST_BYTES_MAX = sizeof(struct watch_manifest) + WATCH_REPORTS_BYTES,
     LOCK_WAIT_MS = 5000,
+    UNITS_MS = 20000, /* for systemd, and all runs together */
+    UNITS_AT_START_MS = 3000,
 };
 
 const char *recover_state_name(enum recover_state state)
@@ -95,6 +97,7 @@ struct pass {
     const struct os_clock *clock;
     const char *runtime_dir; /* XDG_RUNTIME_DIR */
     int64_t until_ns;        /* that watchdogs are waited for */
+    int64_t units_until_ns;  /* and systemd, for the units of all runs together */
 };
 
 /* ret_facts and *ret_reports are of the file whose bytes these are. */
@@ -187,7 +190,7 @@ static void heal(const struct pass *pass, const char *name, struct remains *rema
     remains->this_boot = where == WATCH_HERE;
     bind_to_file(&pass->folder, name, &facts, manifest);
     if (remains_open(remains, &err) < 0 ||
-        remains_forget_units(remains, pass->runtime_dir, &err) < 0) {
+        remains_forget_units(remains, pass->runtime_dir, pass->units_until_ns, &err) < 0) {
         tell(one, RECOVER_LEFT, "%s", err.msg);
         return;
     }
@@ -231,6 +234,8 @@ static int begin(struct pass *pass, char *const *environment, int wait_ms, struc
         lock(&pass->folder, wait_ms < LOCK_WAIT_MS ? wait_ms : LOCK_WAIT_MS, err) < 0) {
         return -1;
     }
+    pass->units_until_ns =
+        pass->clock->monotonic_ns() + (wait_ms > 0 ? UNITS_MS : UNITS_AT_START_MS) * NS_PER_MS;
     pass->until_ns = wait_ms > 0 ? pass->clock->monotonic_ns() + wait_ms * NS_PER_MS : 0;
     return bfs_list(&pass->folder, MANIFESTS_MAX, names, err) < 0
                ? err_wrap(err, "cannot list the manifests (remove what is no berm-*.watch)")

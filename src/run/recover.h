@@ -16,7 +16,8 @@
  *   recovery_done(&recovery)
  *
  * wait_ms      for another berm that heals, and for watchdogs that are at work, all of them together. 0: neither
- *              is waited for, and a run whose watchdog is at work is active.
+ *              is waited for, and a run whose watchdog is at work is active. systemd is asked for the units
+ *              of all runs within 20 s of its own, and within 3 s where wait_ms is 0 (before a run).
  * Errors       -1: the state folder cannot be had, has more than 10000 files, or another berm is doing the same
  *              (ERR_CONFLICT). What cannot be healed is a row with its reason.
  * Limitations  after a reboot no device number is the same for sure, so directories are known by path,

@@ -58,7 +58,7 @@ int remains_open(struct remains *remains, struct err *err) must_check;
 /* What is in its leaf is killed, and systemd forgets its units: it keeps one for nobody when who was to be moved
  * there was dead. */
 int remains_forget_units(const struct remains *remains, const char *runtime_dir,
-                         struct err *err) must_check;
+                         int64_t deadline_ns, struct err *err) must_check;
 /* *ret_left: WATCH_LEFT_... bits, 0: all is gone, the manifest too. */
 int remains_adopt(const struct remains *remains, const struct bfs_dir *folder, struct span reports,
                   const struct os_clock *clock, uint32_t *ret_left, struct err *err) must_check;

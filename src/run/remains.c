@@ -209,7 +209,8 @@ int remains_open(struct remains *remains, struct err *err)
     return result < 0 ? -1 : open_leaf(remains, err);
 }
 
-int remains_forget_units(const struct remains *remains, const char *runtime_dir, struct err *err)
+int remains_forget_units(const struct remains *remains, const char *runtime_dir,
+                         int64_t deadline_ns, struct err *err)
 {
     struct scope_offer offer;
     const struct scope_question question = {.runtime_dir = runtime_dir};
@@ -221,7 +222,8 @@ int remains_forget_units(const struct remains *remains, const char *runtime_dir,
     }
     scope_probe(&question, &offer);
     for (size_t i = 0; i < countof(remains->units); i++) {
-        if (remains->units[i][0] && scope_forget_unit(&offer, remains->units[i], err) < 0) {
+        if (remains->units[i][0] &&
+            scope_forget_unit(&offer, remains->units[i], deadline_ns, err) < 0) {
             return -1;
         }
     }

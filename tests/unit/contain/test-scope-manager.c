@@ -42,12 +42,13 @@ static void only_a_unit_of_a_run_is_forgotten(void **state)
     const struct scope_offer none = {.adapter = SCOPE_DELEGATED, .place = "/nowhere"};
     for (size_t i = 0; i < countof(others); i++) {
         struct err err = {0};
-        assert_int_equal(scope_forget_unit(&offer, others[i], &err), -1);
+        assert_int_equal(scope_forget_unit(&offer, others[i], INT64_MAX, &err), -1);
         assert_int_equal(err.code, ERR_CORRUPT);
     }
     struct err err = {0};
-    assert_int_equal(scope_forget_unit(&none, "berm-k7f3-1a2b-watchdog.scope", &err), 0);
-    assert_int_equal(scope_forget_unit(&offer, "berm-k7f3-1a2b-watchdog.scope", &err), -1);
+    assert_int_equal(scope_forget_unit(&none, "berm-k7f3-1a2b-watchdog.scope", INT64_MAX, &err), 0);
+    assert_int_equal(scope_forget_unit(&offer, "berm-k7f3-1a2b-watchdog.scope", INT64_MAX, &err),
+                     -1);
     assert_int_not_equal(err.code, ERR_CORRUPT);
 }
 
