@@ -8,22 +8,30 @@
 #include "entrypoint.h"
 #include "strvec.h"
 
+enum { AUDIT_FOLDERS = 32 };
+
 struct audit {
     const struct entrypoint_files *files;
     struct entrypoint_verdict *verdict;
     struct strvec paths; /* seen or to be seen, each once */
     unsigned depth[AUDIT_FILES];
+    bool run[AUDIT_FILES]; /* an interpreter is told to run it, whatever it looks like */
     size_t looks;
     size_t bytes;
+    /* Of the one text that is looked at: */
+    struct strvec folders;  /* it goes to */
+    struct strvec searched; /* it has in PATH */
+    bool called;            /* the word is what an interpreter is told to run */
 };
 
 /* Where words stand, and which files they may name. */
 struct audit_place {
-    const char *path;  /* of the file; NULL: the command itself */
-    const char *where; /* for a message; without a line */
-    bool lines;        /* the message has one */
-    bool python;
-    bool all; /* files that look like data too */
+    const char *path;    /* of the file; NULL: the command itself */
+    const char *where;   /* for a message; without a line */
+    bool lines;          /* the message has one */
+    bool names_only;     /* of clients and sockets: a word is no file */
+    const char *comment; /* begins a line that is nothing else; NULL: none does */
+    bool all;            /* files that look like data too */
     unsigned depth;
 };
 
@@ -35,8 +43,26 @@ int audit_look(struct audit *audit, const char *path, struct buf *text,
 /* Once; a second time is none. */
 int audit_add(struct audit *audit, const char *path, unsigned depth) must_check;
 
+int audit_refuse_budget(struct audit *audit, const char *where, const char *what,
+                        int budget) must_check;
+
 /* audit-words.c: every word of a text, and the files that they name. */
 int audit_words(struct audit *audit, const struct audit_place *place, struct span text,
                 struct err *err) must_check;
+/* The next word of *rest, which goes on behind it. */
+bool audit_next_word(struct span *rest, struct span *ret_word);
+
+/* audit-paths.c: what a word may mean is added to what is looked at. */
+int audit_try_word(struct audit *audit, const struct audit_place *place, struct span word,
+                   bool called, struct err *err) must_check;
+enum audit_import { IMPORT_NOTHING, IMPORT_PYTHON, IMPORT_OTHERS };
+int audit_try_module(struct audit *audit, const struct audit_place *place, struct span word,
+                     enum audit_import import, struct err *err) must_check;
+int audit_try_folder(struct audit *audit, const struct audit_place *place, struct span word,
+                     bool searched, struct err *err) must_check;
+/* Files that a program of that name reads by itself. */
+int audit_try_scripts_of(struct audit *audit, const struct audit_place *place, struct span word,
+                         struct err *err) must_check;
+bool audit_is_script_name(struct span word);
 /* `path` as seen from a folder of the repository, without "." and ".."; false: it leads out of it. */
 bool audit_join(struct span folder, struct span path, struct buf *out);

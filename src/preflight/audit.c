@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "memory.h"
 #include "program-priv.h"
 #include "shebang.h"
 #include "text.h"
-
-enum { HEAD_BYTES = 4096 };
 
 int audit_refuse(struct audit *audit, enum entrypoint_rule rule, const char *where, struct span saw)
 {
@@ -23,7 +22,7 @@ int audit_refuse(struct audit *audit, enum entrypoint_rule rule, const char *whe
     return 1;
 }
 
-static int refuse_budget(struct audit *audit, const char *where, const char *what, int budget)
+int audit_refuse_budget(struct audit *audit, const char *where, const char *what, int budget)
 {
     char saw[sizeof audit->verdict->saw];
     (void)snprintf(saw, sizeof saw, "more than %d %s", budget, what);
@@ -34,7 +33,7 @@ int audit_look(struct audit *audit, const char *path, struct buf *text,
                struct entrypoint_look *ret_look, struct err *err)
 {
     if (++audit->looks > AUDIT_LOOKS) {
-        return refuse_budget(audit, path, "names that may be files", AUDIT_LOOKS);
+        return audit_refuse_budget(audit, path, "names that may be files", AUDIT_LOOKS);
     }
     return audit->files->look(audit->files->context, path, text, ret_look, err);
 }
@@ -43,16 +42,18 @@ int audit_add(struct audit *audit, const char *path, unsigned depth)
 {
     for (size_t i = 0; i < audit->paths.count; i++) {
         if (strcmp(audit->paths.strings[i], path) == 0) {
+            audit->run[i] = audit->run[i] || audit->called;
             return 0;
         }
     }
     if (audit->paths.count == AUDIT_FILES) {
-        return refuse_budget(audit, path, "files", AUDIT_FILES);
+        return audit_refuse_budget(audit, path, "files", AUDIT_FILES);
     }
     if (depth > AUDIT_DEPTH) {
-        return refuse_budget(audit, path, "files that name each other in a row", AUDIT_DEPTH);
+        return audit_refuse_budget(audit, path, "files that name each other in a row", AUDIT_DEPTH);
     }
     audit->depth[audit->paths.count] = depth;
+    audit->run[audit->paths.count] = audit->called;
     strvec_push(&audit->paths, path);
     return 0;
 }
@@ -112,8 +113,7 @@ static int check_shebang(struct audit *audit, const char *path, struct span text
     if (class != PROGRAM_INTERPRETER && class != PROGRAM_UNKNOWN && !has_words) {
         return audit_refuse(audit, program_rule(class), where, program);
     }
-    const char *argument = name ? "" : shebang.argument;
-    bool harmless = argument[0] == '\0' || program_option_is_harmless(program, argument);
+    bool harmless = program_option_is_harmless(program, name ? "" : shebang.argument);
     if (class == PROGRAM_UNKNOWN || has_words || !is_system_folder(shebang.interpreter) ||
         (name && strchr(name, '/')) || !harmless) {
         with_buf saw = buf_new(2 * SHEBANG_BYTES);
@@ -146,19 +146,31 @@ static int look_at_package(struct audit *audit, const char *path, unsigned depth
     return 0;
 }
 
-static bool is_python(const char *path, struct span text)
+/* How a line begins that is a comment alone; what is one in some languages is a command in others. */
+static void know_comments(const char *path, struct span text, struct audit_place *place)
 {
+    static const char *const suffixes[] = {
+        ".js", ".mjs", ".cjs", ".jsx",   ".ts",    ".mts",  ".tsx",    ".go",    ".java",   ".kt",
+        ".cc", ".cpp", ".hpp", ".swift", ".scala", ".dart", ".groovy", ".proto", ".gradle", ".php"};
     struct shebang shebang;
     shebang_parse(text, &shebang);
-    size_t n = strlen(path);
-    return (n > 3 && strcmp(path + n - 3, ".py") == 0) || strstr(shebang.argument, "python") ||
-           strstr(shebang.interpreter, "python");
+    const char *name = shebang_env_name(&shebang);
+    const char *slash = strrchr(shebang.interpreter, '/');
+    name = name ? name : slash ? slash + 1 : "";
+    const char *dot = strrchr(path, '.');
+    bool slashes = strncmp(name, "node", 4) == 0 || strcmp(name, "deno") == 0 ||
+                   strcmp(name, "bun") == 0 || strncmp(name, "php", 3) == 0;
+    for (size_t i = 0; i < countof(suffixes) && dot && name[0] == '\0'; i++) {
+        slashes = slashes || strcmp(dot, suffixes[i]) == 0;
+    }
+    place->comment = slashes ? "//" : "#";
 }
 
 static bool is_package(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return strcmp(slash ? slash + 1 : path, "package.json") == 0;
+    const char *name = slash ? slash + 1 : path;
+    return strcmp(name, "package.json") == 0 || strcmp(name, "composer.json") == 0;
 }
 
 /* There is nothing to be read in it. A script may be called `batch`; a program of such a name is one. */
@@ -170,41 +182,135 @@ static int check_compiled(struct audit *audit, size_t index)
     return index == 0 && other ? audit_refuse(audit, rule, path.p, path) : 0;
 }
 
+/* Bytes that are no text; 0: they can wait for whoever reads them. A shell takes even those for a script that it is told
+ * to run, and any program for one that begins with its name. */
+static int look_at_bytes(struct audit *audit, size_t index, const struct entrypoint_look *look,
+                         struct span text, struct err *err)
+{
+    const char *path = audit->paths.strings[index];
+    if (span_starts_with(text, "\177ELF")) {
+        return check_compiled(audit, index);
+    }
+    if (span_starts_with(text, "#!") || audit->run[index] ||
+        audit_is_script_name(span_of_string(path))) {
+        return audit_refuse(audit, RULE_UNREADABLE, path,
+                            span_of_string("a script with zero bytes in it"));
+    }
+    const struct audit_place place = {
+        .path = path, .where = path, .lines = true, .names_only = true};
+    return look->executable ? audit_words(audit, &place, text, err) : 0;
+}
+
+static int look_at_text(struct audit *audit, size_t index, const struct entrypoint_look *look,
+                        struct span text, struct err *err)
+{
+    const char *path = audit->paths.strings[index];
+    audit->bytes += text.n;
+    if (look->size_bytes > AUDIT_FILE_BYTES) {
+        return audit_refuse_budget(audit, path, "bytes of one text", AUDIT_FILE_BYTES);
+    }
+    if (audit->bytes > AUDIT_TOTAL_BYTES) {
+        return audit_refuse_budget(audit, path, "bytes together", AUDIT_TOTAL_BYTES);
+    }
+    if (is_package(path)) {
+        return look_at_package(audit, path, audit->depth[index], text, err);
+    }
+    int result = span_starts_with(text, "#!") ? check_shebang(audit, path, text) : 0;
+    struct audit_place place = {
+        .path = path, .where = path, .lines = true, .depth = audit->depth[index]};
+    know_comments(path, text, &place);
+    return result != 0 ? result : audit_words(audit, &place, text, err);
+}
+
+/* What a text goes to is forgotten behind it. */
+static void begin_text(struct audit *audit)
+{
+    strvec_done(&audit->folders);
+    strvec_done(&audit->searched);
+    audit->called = false;
+}
+
 static int look_at_file(struct audit *audit, size_t index, struct err *err)
 {
     const char *path = audit->paths.strings[index];
     with_buf text = buf_new(AUDIT_FILE_BYTES);
     struct entrypoint_look look;
+    begin_text(audit);
     int result = audit_look(audit, path, &text, &look, err);
     if (result == 0) {
         result = check_file(audit, path, &look);
     }
-    size_t head = buf_length(&text) < HEAD_BYTES ? buf_length(&text) : HEAD_BYTES;
     if (result != 0) {
         return result;
     }
-    if (head > 0 && memchr(buf_string(&text), '\0', head)) {
-        return check_compiled(audit, index);
+    struct span bytes = buf_span(&text);
+    return bytes.n > 0 && memchr(bytes.p, '\0', bytes.n)
+               ? look_at_bytes(audit, index, &look, bytes, err)
+               : look_at_text(audit, index, &look, bytes, err);
+}
+
+/* /usr/bin/../bin/sh and its like, and the loader wherever it is. */
+static bool is_system_program(struct span word)
+{
+    with_buf path = buf_new(4096);
+    if (word.p[0] != '/' || !audit_join(span_of("", 0), word, &path)) {
+        return false;
     }
-    audit->bytes += buf_length(&text);
-    if (look.size_bytes > AUDIT_FILE_BYTES) {
-        return refuse_budget(audit, path, "bytes of one text", AUDIT_FILE_BYTES);
+    char *leaf = strrchr(buf_string(&path), '/');
+    if (!leaf || program_is_loader(word)) {
+        return leaf;
     }
-    if (audit->bytes > AUDIT_TOTAL_BYTES) {
-        return refuse_budget(audit, path, "bytes together", AUDIT_TOTAL_BYTES);
+    struct span above = span_of(buf_string(&path), (size_t)(leaf - buf_string(&path)));
+    const char *folder = memrchr(above.p, '/', above.n);
+    folder = folder ? folder + 1 : above.p;
+    struct span name = span_of(folder, above.n - (size_t)(folder - above.p));
+    return span_equals(name, "bin") || span_equals(name, "sbin");
+}
+
+/* An interpreter, and a program or a loader right behind it: another word, or the rest of this one. */
+static bool is_told_a_program(struct span word, struct span rest, const char *next)
+{
+    struct span argument = rest;
+    struct span option;
+    if (rest.n == 0) {
+        argument = span_of_string(next ? next : "");
     }
-    if (is_package(path)) {
-        return look_at_package(audit, path, audit->depth[index], buf_span(&text), err);
+    while (argument.n > 0 && strchr(" \t'\"", argument.p[0])) {
+        argument = span_of(argument.p + 1, argument.n - 1);
     }
-    if (span_starts_with(buf_span(&text), "#!")) {
-        result = check_shebang(audit, path, buf_span(&text));
+    struct span left = argument;
+    bool is_option = audit_next_word(&left, &option) && option.p == argument.p;
+    with_string text = is_option ? memory_format("%.*s", (int)option.n, option.p)
+                                 : memory_format("%.*s", (int)argument.n, argument.p);
+    enum entrypoint_rule rule = program_argument_rule(word, text);
+    bool looks_so = text[0] == '-' || strcspn(text, "{}();$`") < strlen(text) ||
+                    strcspn(argument.p, "{}();$`") < argument.n;
+    return looks_so && (rule == RULE_EVAL || rule == RULE_LOADER);
+}
+
+/* A repository's own wrapper is given away by what it is to start: a program right behind it or behind "--", one of
+ * the system's folders, or an interpreter with its program. */
+static int check_wrapped(struct audit *audit, char *const *argv, size_t program)
+{
+    for (size_t i = program + 1; argv[i]; i++) {
+        bool here = (i == program + 1 || strcmp(argv[i - 1], "--") == 0) && argv[i + 1];
+        struct span whole = span_of_string(argv[i]);
+        struct span rest = whole;
+        struct span word;
+        while (audit_next_word(&rest, &word)) {
+            enum program_class class = program_class(word);
+            bool starts = class != PROGRAM_UNKNOWN && class != PROGRAM_CLIENT;
+            bool wrapped =
+                (here && word.n == whole.n) || is_system_program(word) ||
+                (class == PROGRAM_INTERPRETER && is_told_a_program(word, rest, argv[i + 1]));
+            if (starts && wrapped) {
+                char where[32];
+                (void)snprintf(where, sizeof where, "argv[%zu]", i);
+                return audit_refuse(audit, RULE_WRAPPER, where, word);
+            }
+        }
     }
-    const struct audit_place place = {.path = path,
-                                      .where = path,
-                                      .lines = true,
-                                      .python = is_python(path, buf_span(&text)),
-                                      .depth = audit->depth[index]};
-    return result != 0 ? result : audit_words(audit, &place, buf_span(&text), err);
+    return 0;
 }
 
 /* A host program at the front: an interpreter with a script behind it, and nothing else. */
@@ -219,18 +325,8 @@ static int check_host_program(struct audit *audit, char *const *argv)
     if (rule != RULE_NONE) {
         return audit_refuse(audit, rule, "argv[1]", span_of_string(argv[1] ? argv[1] : argv[0]));
     }
-    return audit_add(audit, argv[1], 0);
-}
-
-/* A repository's own wrapper is given away by what it is to start. */
-static int check_wrapped(struct audit *audit, char *const *argv)
-{
-    struct span word = span_of_string(argv[1] ? argv[1] : "");
-    enum program_class class = program_class(word);
-    if (word.n == 0 || !argv[2] || class == PROGRAM_UNKNOWN || class == PROGRAM_CLIENT) {
-        return 0;
-    }
-    return audit_refuse(audit, RULE_WRAPPER, "argv[1]", word);
+    int result = check_wrapped(audit, argv, 1);
+    return result == 0 ? audit_add(audit, argv[1], 0) : result;
 }
 
 static int check_front(struct audit *audit, char *const *argv, enum entrypoint_begin begin)
@@ -253,7 +349,7 @@ static int check_front(struct audit *audit, char *const *argv, enum entrypoint_b
                                 span_of_string(argv[1] ? argv[1] : argv[0]));
         }
     }
-    int result = check_wrapped(audit, argv);
+    int result = check_wrapped(audit, argv, 0);
     return result == 0 ? audit_add(audit, path, 0) : result;
 }
 
@@ -281,6 +377,7 @@ int entrypoint_audit(char *const *argv, enum entrypoint_begin begin,
     struct audit audit = {.files = files, .verdict = &verdict};
     int result = audit_all(&audit, argv, begin, err);
     strvec_done(&audit.paths);
+    begin_text(&audit);
     if (result < 0) {
         return -1;
     }

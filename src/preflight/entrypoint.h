@@ -18,15 +18,18 @@
  * The audit    The first word is a regular file of the repository, no link and linked once, that nobody else
  *              may write. A script's `#!` line names a known interpreter of the system's folders with harmless
  *              options. Its words, those of the files that it names (scripts, modules, the scripts of
- *              package.json, makefiles), and those of the command itself are compared with the clients of
- *              daemons, whose processes nobody here can own, and with their sockets.
+ *              package.json, makefiles, and their like in the folders that it goes to), and those of the command
+ *              itself are compared with the clients of daemons, whose processes nobody here can own, and with
+ *              their sockets. Behind the first word stands no program of the system, no program at all where one
+ *              would be started ("--"), and no interpreter with its program.
  * Budgets      AUDIT_* below. What does not fit is refused and not passed.
  * Ownership    the entrypoint is the project's.
  * Errors       -1 is for files that cannot be read (ERR_SYS, ERR_CHANGED), and is no verdict.
  * Limitations  a compiled program is not looked into, and a name that a script puts together while it runs is
  *              not seen: the sandbox covers the sockets and the control group holds the processes, whatever
  *              is missed here. A word that only looks like a client is refused too, and named with its
- *              line. Lines that are comments alone (#, //) are not looked at.
+ *              line. Lines that are comments alone are not looked at: they begin with # or, in the languages that have
+ *              that, with //.
  */
 #pragma once
 
@@ -102,7 +105,7 @@ enum {
     AUDIT_TOTAL_BYTES = 2 << 20,
     AUDIT_FILES = 64,
     AUDIT_DEPTH = 8,
-    AUDIT_LOOKS = 8192, /* names that are tried */
+    AUDIT_LOOKS = 16384, /* names that are tried */
 };
 
 struct entrypoint_verdict {

@@ -25,13 +25,14 @@ enum entrypoint_rule program_rule(enum program_class class);
 /* What an interpreter makes of the first argument behind it: RULE_NONE when it is no option, and not its
  * program either. */
 enum entrypoint_rule program_argument_rule(struct span interpreter, const char *argument);
-/* An argument of a `#!` line that changes how a script is run, and not what. */
+/* An argument of a `#!` line that changes how a script is run, and not what; "" is none. */
 bool program_option_is_harmless(struct span interpreter, const char *argument);
 
 /* RULE_CLIENT or RULE_SOCKET for a word of a script, else RULE_NONE. */
 enum entrypoint_rule program_word_rule(struct span word);
-/* Does the word start scripts of package.json, or a makefile? */
-bool program_reads_package_json(struct span word);
-bool program_reads_makefile(struct span word);
+/* The files, by name, in which a program of that name finds what it starts; NULL for most. */
+const char *program_reads(struct span word);
+/* ld-linux-x86-64.so.2 starts whatever is behind it. */
+bool program_is_loader(struct span path);
 
 void program_document(struct buf *out);

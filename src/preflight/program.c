@@ -26,7 +26,10 @@ static const struct group {
      "systemd-run systemd-inhibit systemd-nspawn systemctl busctl dbus-run-session dbus-launch "
      "dbus-send gdbus xvfb-run firejail bwrap flatpak-spawn nsjail crun runc youki proot fakeroot "
      "fakechroot faketime busybox toybox exec eval command builtin source vi vim nvim emacs ed ex "
-     "less more man git hyperfine"},
+     "less more man git hyperfine prlimit choom uclampset coresched cgexec chronic ifne "
+     "softlimit chpst envdir setlock tini dumb-init catatonit start-stop-daemon daemonize rlwrap "
+     "torsocks proxychains proxychains4 eatmydata catchsegv uftrace bpftrace run-parts logsave "
+     "openvt systemd-cat systemd-socket-activate socat qemu-x86_64 qemu-aarch64 wine"},
     {PROGRAM_CLIENT, "clients of daemons",
      "docker docker-compose dockerd podman podman-compose podman-remote nerdctl kubectl harbor "
      "crictl "
@@ -37,7 +40,10 @@ static const struct group {
 /* Of the clients those whose names are no ordinary words, and so are looked for in scripts. */
 static const char clients_in_text[] = "docker docker-compose dockerd podman podman-compose "
                                       "podman-remote nerdctl kubectl harbor crictl "
-                                      "buildah minikube limactl virsh machinectl";
+                                      "buildah minikube limactl virsh machinectl "
+                                      "docker-machine dockerd-rootless dockerode testcontainers "
+                                      "aiodocker vagrant lxd incus colima k3d systemd-run "
+                                      "flatpak-spawn";
 static const char sockets_in_text[] =
     "docker.sock podman.sock containerd.sock crio.sock cri-dockerd.sock buildkitd.sock "
     "libvirt-sock "
@@ -79,6 +85,33 @@ static const struct interpreter {
     {"guile", "-c", "-l -L -e -s -q", "s", false},
     {"groovy", "-e", "-cp -classpath", "", false},
     {"elixir escript erl", "-e --eval -eval", "-r -pa -pz -S -s -run", "", false},
+};
+
+/* Programs that start what stands in a file which they find by themselves. */
+static const struct {
+    const char *programs;
+    const char *files;
+} readers[] = {
+    {"npm npx pnpm pnpx yarn bun bunx corepack --run", "package.json"},
+    {"make gmake bmake", "GNUmakefile makefile Makefile"},
+    {"just", "justfile Justfile .justfile"},
+    {"task go-task", "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml"},
+    {"rake", "rakefile Rakefile rakefile.rb Rakefile.rb"},
+    {"ninja samu", "build.ninja"},
+    {"tox", "tox.ini setup.cfg pyproject.toml"},
+    {"nox", "noxfile.py"},
+    {"scons", "SConstruct"},
+    {"invoke inv", "tasks.py"},
+    {"fab", "fabfile.py"},
+    {"poetry pdm hatch uv poe", "pyproject.toml"},
+    {"composer", "composer.json"},
+    {"deno", "deno.json deno.jsonc"},
+    {"cargo", "build.rs .cargo/config.toml"},
+    {"gradle gradlew", "build.gradle build.gradle.kts"},
+    {"mvn mvnw", "pom.xml"},
+    {"ant", "build.xml"},
+    {"meson", "meson.build"},
+    {"cmake ctest", "CMakeLists.txt"},
 };
 
 static bool is_in(const char *list, struct span word)
@@ -125,11 +158,11 @@ static const struct interpreter *find_interpreter(struct span path)
     return NULL;
 }
 
-/* ld-linux-x86-64.so.2 starts whatever is behind it. */
-static bool is_loader(struct span name)
+bool program_is_loader(struct span path)
 {
+    struct span name = leaf_of(path);
     return span_starts_with(name, "ld-linux") || span_starts_with(name, "ld-musl") ||
-           span_starts_with(name, "ld.so");
+           (span_starts_with(name, "ld") && span_find(name, span_of_string(".so")));
 }
 
 enum program_class program_class(struct span path)
@@ -139,7 +172,7 @@ enum program_class program_class(struct span path)
             return groups[i].class;
         }
     }
-    if (is_loader(leaf_of(path))) {
+    if (program_is_loader(path)) {
         return PROGRAM_WRAPPER;
     }
     return find_interpreter(path) ? PROGRAM_INTERPRETER : PROGRAM_UNKNOWN;
@@ -195,27 +228,40 @@ enum entrypoint_rule program_argument_rule(struct span path, const char *argumen
 bool program_option_is_harmless(struct span path, const char *argument)
 {
     const struct interpreter *interpreter = find_interpreter(path);
+    if (!interpreter || argument[0] == '\0') {
+        return interpreter && !interpreter->argument_is_program;
+    }
     size_t n = strlen(argument);
-    return interpreter && n > 1 && argument[0] == '-' &&
-           strspn(argument + 1, interpreter->harmless) == n - 1;
+    bool plain =
+        n > 1 && argument[0] == '-' && strspn(argument + 1, interpreter->harmless) == n - 1;
+    /* What stands behind an `f` is the name of the program; only behind the last one it is the script's. */
+    return plain &&
+           (!interpreter->argument_is_program || strchr(argument, 'f') == argument + n - 1);
 }
 
 enum entrypoint_rule program_word_rule(struct span word)
 {
-    if (is_in(sockets_in_text, leaf_of(word))) {
+    static const char suffix[] = ".exe";
+    enum { N = sizeof suffix - 1 };
+    struct span name = leaf_of(word);
+    if (name.n > N && memcmp(name.p + name.n - N, suffix, N) == 0) {
+        name.n -= N;
+    }
+    if (is_in(sockets_in_text, name)) {
         return RULE_SOCKET;
     }
-    return is_in(clients_in_text, leaf_of(word)) ? RULE_CLIENT : RULE_NONE;
+    return is_in(clients_in_text, name) || is_in(clients_in_text, name_of(name)) ? RULE_CLIENT
+                                                                                 : RULE_NONE;
 }
 
-bool program_reads_package_json(struct span word)
+const char *program_reads(struct span word)
 {
-    return is_in("npm npx pnpm pnpx yarn bun bunx corepack node-run", leaf_of(word));
-}
-
-bool program_reads_makefile(struct span word)
-{
-    return is_in("make gmake bmake", leaf_of(word));
+    for (size_t i = 0; i < countof(readers); i++) {
+        if (is_in(readers[i].programs, leaf_of(word))) {
+            return readers[i].files;
+        }
+    }
+    return NULL;
 }
 
 void program_document(struct buf *out)
@@ -226,6 +272,11 @@ void program_document(struct buf *out)
     }
     buf_add_format(out, "| of these, looked for in scripts | %s |\n", clients_in_text);
     buf_add_format(out, "| sockets and addresses, looked for in scripts | %s |\n", sockets_in_text);
+    buf_add_string(out,
+                   "\n| programs in scripts | read, and so looked at with them |\n| --- | --- |\n");
+    for (size_t i = 0; i < countof(readers); i++) {
+        buf_add_format(out, "| %s | %s |\n", readers[i].programs, readers[i].files);
+    }
     buf_add_string(out, "\n| interpreter | `eval` | `loader` | harmless in a `#!` line |\n"
                         "| --- | --- | --- | --- |\n");
     for (size_t i = 0; i < countof(interpreters); i++) {

@@ -55,8 +55,8 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     "tests/unit/report/test-redact.c": ("report/scan",),
     # tables without code, and the rules that only the validator asks
     "tests/unit/report/test-validate.c": ("report/report-v1", "report/rules", "report/run-v1"),
-    # the words of the audit: through what it makes of whole scripts
-    "tests/unit/preflight/test-audit.c": ("preflight/audit-words",),
+    # the words of the audit, and what they name: through what it makes of whole scripts
+    "tests/unit/preflight/test-audit.c": ("preflight/audit-words", "preflight/audit-paths"),
     # the host as it is, which the test of what follows from it reads as well
     "tests/unit/preflight/test-envelope.c": ("preflight/envelope-read",),
     # the few calls of the portable program: through the program itself

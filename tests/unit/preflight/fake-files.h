@@ -11,6 +11,7 @@
 struct fake_file {
     const char *path;
     const char *text; /* NULL: a compiled program */
+    size_t n;         /* of the text; 0: up to its first NUL */
     enum entrypoint_kind kind;
     uint64_t links;
     bool plain; /* not executable */
@@ -36,7 +37,7 @@ static inline int fake_look(void *context, const char *path, struct buf *text,
         if (strcmp(file->path, path) != 0) {
             continue;
         }
-        size_t n = file->text ? strlen(file->text) : sizeof compiled;
+        size_t n = !file->text ? sizeof compiled : file->n ? file->n : strlen(file->text);
         *ret_look = (struct entrypoint_look){
             .kind = file->kind ? file->kind : LOOK_FILE,
             .links = file->links ? file->links : 1,

@@ -24,7 +24,7 @@ static void the_first_word_is_a_file_of_the_repository(void **state)
         {.path = "e.py", .text = "#!/usr/bin/env python3\n"},
     };
     static const struct {
-        const char *argv[4];
+        const char *argv[6];
         enum entrypoint_rule rule;
         const char *wanted;
     } cases[] = {
@@ -52,6 +52,23 @@ static void the_first_word_is_a_file_of_the_repository(void **state)
         {{"bench/run", "python3", "x"}, RULE_WRAPPER, "argv[1]: python3"},
         {{"bench/run", "sudo", "x"}, RULE_WRAPPER, "argv[1]: sudo"},
         {{"bench/run", "--lang", "python"}, RULE_NONE, ""},
+        {{"bench/run", "--lang", "python", "--size", "7"}, RULE_NONE, ""},
+        {{"bench/run", "--mode", "time", "7"}, RULE_NONE, ""},
+        {{"bench/run", "--tools", "awk", "perl"}, RULE_NONE, ""},
+        {{"bench/run", "--in", "/data/time", "7"}, RULE_NONE, ""},
+        {{"bench/run", "--", "sh", "x"}, RULE_WRAPPER, "argv[2]: sh"},
+        {{"bench/run", "--fast", "--", "nice", "x"}, RULE_WRAPPER, "argv[3]: nice"},
+        {{"bench/run", "5", "sh", "-c", "x"}, RULE_WRAPPER, "argv[2]: sh"},
+        {{"bench/run", "X=1", "perl", "-we", "x"}, RULE_WRAPPER, "argv[2]: perl"},
+        {{"bench/run", "--shell=bash", "-lc", "x"}, RULE_WRAPPER, "argv[1]: bash"},
+        {{"bench/run", "--command", "bash -c x"}, RULE_WRAPPER, "argv[2]: bash"},
+        {{"bench/run", "-x", "node", "--import=./x", "y"}, RULE_WRAPPER, "argv[2]: node"},
+        {{"bench/run", "-x", "awk", "BEGIN{system(\"x\")}"}, RULE_WRAPPER, "argv[2]: awk"},
+        {{"bench/run", "--with", "/usr/bin/env"}, RULE_WRAPPER, "argv[2]: /usr/bin/env"},
+        {{"bench/run", "--with=/usr/bin/../bin/sh"}, RULE_WRAPPER, "argv[1]: /usr/bin/../bin/sh"},
+        {{"bench/run", "/proc/self/root//bin/./sh"}, RULE_WRAPPER, "/bin/./sh"},
+        {{"bench/run", "/lib64/ld-linux-x86-64.so.2"}, RULE_WRAPPER, "argv[1]: /lib64/ld-linux"},
+        {{"bench/run", "-l", "/lib/x/ld-2.36.so", "x"}, RULE_WRAPPER, "argv[2]: /lib/x/ld-2.36"},
         {{"bench/run", "docker", "x"}, RULE_CLIENT, "argv[1]: docker"},
         {{"bench/run", "--with=podman"}, RULE_CLIENT, "argv[1]: podman"},
         {{"bench/run", "unix:///run/docker.sock"}, RULE_SOCKET, "argv[1]: ///run/docker.sock"},
@@ -73,11 +90,13 @@ static void work_may_begin_with_an_interpreter(void **state)
         {.path = "link.py", .kind = LOOK_LINK},
     };
     static const struct {
-        const char *argv[4];
+        const char *argv[6];
         enum entrypoint_rule rule;
         const char *wanted;
     } cases[] = {
         {{"python3", "e.py", "-c"}, RULE_NONE, ""},
+        {{"python3", "e.py", "--", "sh", "x"}, RULE_WRAPPER, "argv[3]: sh"},
+        {{"python3", "e.py", "bash -c x"}, RULE_WRAPPER, "argv[2]: bash"},
         {{"python3", "-c", "x"}, RULE_EVAL, "argv[1]: -c"},
         {{"python3", "-m", "x"}, RULE_LOADER, "argv[1]: -m"},
         {{"python3", "-u", "e.py"}, RULE_OPTION, "argv[1]: -u"},
@@ -127,6 +146,11 @@ static void first_lines_are_judged(void **state)
         {"#!/usr/bin/perl -w\n", RULE_NONE, ""},
         {"#!/usr/bin/awk -f\n", RULE_NONE, ""},
         {"#!/bin/sh", RULE_NONE, ""},
+        {"#!/usr/bin/sed -nEf\n", RULE_NONE, ""},
+        {"#!/usr/bin/awk -ff\n", RULE_INTERPRETER, "-ff"}, /* of a file that is called f */
+        {"#!/usr/bin/sed -nfE\n", RULE_INTERPRETER, "-nfE"},
+        {"#!/usr/bin/sed -n\n", RULE_INTERPRETER, "-n"}, /* the script's name is its program */
+        {"#!/usr/bin/env awk\n", RULE_INTERPRETER, "awk"},
         {"#!/bin/sh -c\n", RULE_INTERPRETER, "bench/run:1: #!/bin/sh -c"},
         {"#!/usr/bin/node --import=./x\n", RULE_INTERPRETER, "--import"},
         {"#!/usr/bin/python3 -m\n", RULE_INTERPRETER, "-m"},
@@ -190,6 +214,14 @@ static void clients_are_found_behind_what_a_script_names(void **state)
         {.path = "round2.sh", .text = "./round.sh\n", .plain = true},
         {.path = "shebang.sh", .text = "#!/bin/sh\n./inner\n"},
         {.path = "inner", .text = "#!/usr/bin/env -S npx tsx\n"},
+        {.path = "option.sh", .text = "#!/bin/sh\nsh -eu setup\n"},
+        {.path = "slashes.sh", .text = "#!/bin/sh\n//usr/bin/docker run\n"},
+        {.path = "slashes.js", .text = "#!/usr/bin/env node\n// docker\n"},
+        {.path = "hash.js", .text = "#!/usr/bin/env node\nx(`\n#` + 'docker'\n#docker`)\n"},
+        {.path = "version.sh", .text = "#!/bin/sh\nkubectl1.30 get || docker.exe ps\n"},
+        {.path = "exe.sh", .text = "#!/bin/sh\ndocker.exe ps\n"},
+        {.path = "manager.sh", .text = "#!/bin/sh\nsystemd-run --user x\n"},
+        {.path = "library.js", .text = "#!/usr/bin/env node\nimport D from 'dockerode';\n"},
     };
     static const struct {
         const char *path;
@@ -213,6 +245,14 @@ static void clients_are_found_behind_what_a_script_names(void **state)
         {"bare.sh", RULE_CLIENT, "setup:1: harbor"},
         {"round.sh", RULE_NONE, ""},
         {"shebang.sh", RULE_INTERPRETER, "inner:1: #!/usr/bin/env -S npx tsx"},
+        {"option.sh", RULE_CLIENT, "setup:1: harbor"},
+        {"slashes.sh", RULE_CLIENT, "slashes.sh:2: //usr/bin/docker"},
+        {"slashes.js", RULE_NONE, ""},
+        {"hash.js", RULE_CLIENT, "hash.js:3: docker"},
+        {"version.sh", RULE_CLIENT, "version.sh:2: kubectl1.30"},
+        {"exe.sh", RULE_CLIENT, "exe.sh:2: docker.exe"},
+        {"manager.sh", RULE_CLIENT, "manager.sh:2: systemd-run"},
+        {"library.js", RULE_CLIENT, "library.js:2: dockerode"},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct fake_files fake = {files, countof(files), 0};
@@ -227,6 +267,102 @@ static void clients_are_found_behind_what_a_script_names(void **state)
     struct fake_files *told = FAKE({.path = "run"}, {.path = "x/y.sh", .text = "docker\n"});
     assert_verdict(audited(ARGV("run", "--script=x/y.sh"), ENTRYPOINT_FILE, told), RULE_CLIENT,
                    "x/y.sh:1: docker");
+}
+
+/* EP-3: a script finds others in the folders to which it changes, in which it searches, or in which it has others work. */
+static void folders_that_a_script_names_are_searched(void **state)
+{
+#define BAD .text = "\ndocker run\n"
+    static const struct fake_file files[] = {
+        {.path = "sub", .kind = LOOK_OTHER},
+        {.path = "a/sub", .kind = LOOK_OTHER},
+        {.path = "sub/go", BAD},
+        {.path = "a/sub/step", BAD},
+        {.path = "sub/data", BAD, .plain = true},
+        {.path = "sub/Makefile", BAD, .plain = true},
+        {.path = "sub/package.json", .text = "{\"scripts\": {\"x\": \"podman\"}}", .plain = true},
+        {.path = "Rakefile", BAD, .plain = true},
+        {.path = "justfile", BAD, .plain = true},
+        {.path = "rules", BAD, .plain = true},
+        {.path = "pkg/run.py", BAD, .plain = true},
+        {.path = "sub/part.rb", BAD, .plain = true},
+        {.path = "lib", .kind = LOOK_OTHER},
+        {.path = "lib/Deep/Part.pm", BAD, .plain = true},
+        {.path = "part.lua", BAD, .plain = true},
+    };
+    static const struct {
+        const char *text;
+        const char *wanted; /* NULL: nothing */
+    } cases[] = {
+        {"cd sub && ./go\n", "sub/go:2: docker"},
+        {"cd \"$(dirname \"$0\")/sub\"\n./go\n", "sub/go:2: docker"},
+        {"cd a/sub\n./step\n", "a/sub/step:2: docker"},
+        {"PATH=$PWD/sub:$PATH\ngo now\n", "sub/go:2: docker"},
+        {"run(['./go'], cwd='sub')\n", "sub/go:2: docker"},
+        {"cd sub; cat data; ls go\n", NULL},
+        {"ls sub; ./go\n", NULL},
+        {"make -C sub all\n", "sub/Makefile:2: docker"},
+        {"make -Csub all\n", "sub/Makefile:2: docker"},
+        {"cd sub\nmake\n", "sub/Makefile:2: docker"},
+        {"npm --prefix sub run x\n", "sub/package.json: scripts.x: podman"},
+        {"npm --prefix=sub run x\n", "sub/package.json: scripts.x: podman"},
+        {"node --run x --cwd sub\n", "sub/package.json: scripts.x: podman"},
+        {"cd sub; ls Makefile\n", NULL},
+        {"rake all\n", "Rakefile:2: docker"},
+        {"just all\n", "justfile:2: docker"},
+        {"include rules\n", "rules:2: docker"},
+        {"python3 -m pkg.run\n", "pkg/run.py:2: docker"},
+        {"python3 -mpkg.run\n", "pkg/run.py:2: docker"},
+        {"require_relative 'sub/part'\n", "sub/part.rb:2: docker"},
+        {"use lib 'lib';\nuse Deep::Part;\n", "lib/Deep/Part.pm:2: docker"},
+        {"perl -Ilib -MDeep::Part x\n", "lib/Deep/Part.pm:2: docker"},
+        {"local p = require('part')\n", "part.lua:2: docker"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct fake_file all[countof(files) + 1] = {{.path = "run", .text = cases[i].text}};
+        memcpy(all + 1, files, sizeof files);
+        struct fake_files fake = {all, countof(all), 0};
+        assert_verdict(audited(ARGV("run"), ENTRYPOINT_FILE, &fake),
+                       cases[i].wanted ? RULE_CLIENT : RULE_NONE,
+                       cases[i].wanted ? cases[i].wanted : "");
+    }
+}
+
+/* EP-2, EP-3: a zero byte makes no program of a script. */
+static void zeros_hide_nothing(void **state)
+{
+#define ZEROS(string) .text = (string), .n = sizeof(string) - 1
+    static const struct fake_file files[] = {
+        {.path = "run", ZEROS("#!/bin/sh\ndocker run\n#\0\n")},
+        {.path = "first", ZEROS("#!/usr/bin/env -S docker run\n\0")},
+        {.path = "archive", ZEROS("#!/usr/bin/env python3\nPK\3\4\0\0")},
+        {.path = "called.sh", .text = "#!/bin/sh\nsh -e ./blob\n"},
+        {.path = "named.sh", .text = "#!/bin/sh\n./x.sh\n"},
+        {.path = "x.sh", ZEROS("docker run\n\0"), .plain = true},
+        {.path = "started.sh", .text = "#!/bin/sh\n./blob\n"},
+        {.path = "blob", ZEROS("docker run\n\0")},
+        {.path = "reads.sh", .text = "#!/bin/sh\ncat ./words ./image\n"},
+        {.path = "words", ZEROS("docker\0podman"), .plain = true},
+        {.path = "image", ZEROS("\211PNG\r\n\0"), .size_bytes = 1 << 30},
+    };
+    static const struct {
+        const char *path;
+        enum entrypoint_rule rule;
+        const char *wanted;
+    } cases[] = {
+        {"run", RULE_UNREADABLE, "run: a script with zero bytes"},
+        {"first", RULE_UNREADABLE, "first"},
+        {"archive", RULE_UNREADABLE, "archive"},
+        {"called.sh", RULE_UNREADABLE, "blob"},
+        {"named.sh", RULE_UNREADABLE, "x.sh"},
+        {"started.sh", RULE_CLIENT, "blob:1: docker"},
+        {"reads.sh", RULE_NONE, ""},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct fake_files fake = {files, countof(files), 0};
+        assert_verdict(audited(ARGV(cases[i].path), ENTRYPOINT_FILE, &fake), cases[i].rule,
+                       cases[i].wanted);
+    }
 }
 
 /* FS-5: what is too much to be looked at is refused, and the bound is named. */
@@ -266,7 +402,7 @@ static void budgets_refuse(void **state)
     }
     struct fake_files *many = FAKE({.path = "run", .text = buf_string(&words)});
     assert_verdict(audited(ARGV("run"), ENTRYPOINT_FILE, many), RULE_UNREADABLE,
-                   "more than 8192 names that may be files");
+                   "more than 16384 names that may be files");
     assert_true(many->looks <= AUDIT_LOOKS);
 }
 
@@ -277,6 +413,8 @@ int main(void)
         cmocka_unit_test(work_may_begin_with_an_interpreter),
         cmocka_unit_test(first_lines_are_judged),
         cmocka_unit_test(clients_are_found_behind_what_a_script_names),
+        cmocka_unit_test(folders_that_a_script_names_are_searched),
+        cmocka_unit_test(zeros_hide_nothing),
         cmocka_unit_test(budgets_refuse),
     };
     return cmocka_run_group_tests_name("preflight/audit", tests, NULL, NULL);

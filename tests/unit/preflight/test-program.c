@@ -131,7 +131,9 @@ static void few_options_of_a_first_line_are_harmless(void **state)
         {"sh", "-ec", false},     {"bash", "--norc", false}, {"python3", "-c", false},
         {"perl", "-we", false},   {"node", "-e", false},     {"node", "--import=./x", false},
         {"sh", "-", false},       {"sh", "e", false},        {"ls", "-l", false},
-        {"bash", "-e -c", false}, {"python3", "-m", false},
+        {"bash", "-e -c", false}, {"python3", "-m", false},  {"sh", "", true},
+        {"sed", "-nEf", true},    {"sed", "-fE", false},     {"sed", "-n", false},
+        {"awk", "-ff", false},    {"awk", "", false},        {"ls", "", false},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         if (program_option_is_harmless(span_of_string(cases[i].interpreter), cases[i].argument) !=
@@ -163,6 +165,9 @@ static void words_of_scripts(void **state)
         {"/run/crio/crio.sock", RULE_SOCKET},
         {"DOCKER_HOST", RULE_SOCKET},
         {"CONTAINERD_ADDRESS", RULE_SOCKET},
+        {"docker-24", RULE_CLIENT},
+        {"/mnt/c/docker.exe", RULE_CLIENT},
+        {".exe", RULE_NONE},
         {"dockerfile", RULE_NONE},
         {"docker_image", RULE_NONE},
         {"ctr", RULE_NONE}, /* a counter, more often than not */
@@ -174,9 +179,10 @@ static void words_of_scripts(void **state)
             fail_msg("'%s'", cases[i].word);
         }
     }
-    assert_true(program_reads_package_json(span_of_string("npm")));
-    assert_true(program_reads_makefile(span_of_string("/usr/bin/make")));
-    assert_false(program_reads_makefile(span_of_string("maker")));
+    assert_string_equal(program_reads(span_of_string("npm")), "package.json");
+    assert_string_equal(program_reads(span_of_string("/usr/bin/make")),
+                        "GNUmakefile makefile Makefile");
+    assert_null(program_reads(span_of_string("maker")));
 }
 
 int main(void)
