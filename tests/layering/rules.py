@@ -19,6 +19,7 @@ PROCESS_EXCEPTIONS = {  # (file, name): reason
 }
 PATH_EXCEPTIONS = {  # file: reason
     "programs/generate/man.c": "tells what the variable is for",
+    "src/preflight/audit-words.c": "looks for the word in scripts, and not at any value",
 }
 CHANGE_EXCEPTIONS = {  # (file, name): reason; FS-8's list of gaps, to be documented in SECURITY.md
     ("programs/helper/mounts.c", name): "in the file system that it just mounted"
@@ -343,6 +344,28 @@ def promise_faults(files, page):
               for name, place in sorted(named.items()) if name not in explained]
     return faults + [f"docs/promises.md explains {name}, which no test names"
                      for name in sorted(explained - set(named))]
+
+
+def is_case(name, path, text):
+    """Whether the file registers a case of that name, or of one that begins so."""
+    if path.endswith(".c"):
+        return f"static void {name}(void **state)" in text and len(re.findall(rf"\b{name}\b", text)) > 1
+    return re.search(r"@\w+\(f?\"" + re.escape(name), text) is not None
+
+
+def weakness_faults(tests, page):
+    """Every row of the page names tests that are there."""
+    faults = []
+    for number, line in enumerate(page.splitlines(), 1):
+        if not line.startswith("| ") or line.startswith(("| weakness |", "| --- |")):
+            continue
+        columns = line.strip("| ").split(" | ")
+        shown = re.findall(r"([\w/.-]+) `([^`]+)`", columns[-1])
+        if len(columns) != 3 or not shown:
+            faults.append(f"docs/weaknesses.md:{number}: a weakness, what is done, and tests")
+        faults += [f"docs/weaknesses.md:{number}: tests/{path} has no case '{name}'" for path, name in shown
+                   if not is_case(name, path, tests.get(f"tests/{path}", ""))]
+    return faults
 
 
 # What the tests alone call, and why it is there all the same.

@@ -8,9 +8,11 @@ changes, and nothing that goes wrong leaves an old one valid. BERM_TEST_LONG: al
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from pathlib import Path
@@ -20,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "lib"))
 from cgroups import ROOT, tree  # noqa: E402
 from pinned import DIGEST, IS_THERE, PIN  # noqa: E402
 from tap import berm_path, case, main  # noqa: E402
+from tree import TOP  # noqa: E402
 
 BUILD = Path(os.environ["BERM_BUILD"])
 FIXTURE = BUILD / "programs/fixture/berm-fixture"
@@ -57,6 +60,40 @@ def no_runs_left():
     return not [name for name in names if name.startswith("berm-")]
 
 
+# What meson would do: the guest has none, and what is packed was built elsewhere.
+MESON = """#!/bin/sh
+case $1 in
+introspect) echo '{"version": "9.8.7"}' ;;
+install)
+    while [ "$1" != --destdir ]; do shift; done
+    mkdir -p "$2/usr/bin" && cp "$BERM_BUILD/programs/berm/berm" "$2/usr/bin/" ;;
+esac
+"""
+
+
+def source(t):
+    """A repository in which tools/dist is what it is here."""
+    tree = t.dir / "tree"
+    (tree / "tools").mkdir(parents=True)
+    shutil.copy(TOP / "tools/dist", tree / "tools/dist")
+    (t.dir / "bin").mkdir()
+    (t.dir / "bin/meson").write_text(MESON)
+    (t.dir / "bin/meson").chmod(0o755)
+    t.env |= {"PATH": f"{t.dir}/bin:{t.env['PATH']}", "BERM_BUILD": str(BUILD), "XDG_STATE_HOME": str(STATE),
+              **{f"GIT_{who}_{what}": "x@y" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}}
+    for command in (["git", "init", "-q"], ["git", "add", "."], ["git", "commit", "-qm", "all"]):
+        t.equal(t.run(*command, cwd=tree).status, 0)
+    return tree
+
+
+@case("PT-3 before the self-test nothing is packed")
+def _(t):
+    done = t.run("tools/dist", BUILD, t.dir / "out", cwd=source(t))
+    t.equal((done.status, done.out), (3, b""), done)
+    t.contains(done.err.decode(), f"run: {berm_path()} self-test --require-production")
+    t.equal((t.dir / "out").exists(), False)
+
+
 @case("ST-1 ST-2 ST-3 EN-1 PT-2 eleven cases pass, each with its report, and the envelope shows it", deadline_s=60)
 def _(t):
     t.env["XDG_STATE_HOME"] = str(STATE)
@@ -90,6 +127,18 @@ def _(t):
     t.equal(seen["value"]["host"]["build"], hashlib.sha256(Path(berm_path()).read_bytes()).hexdigest())
     t.contains(t.berm("envelope").out.decode(), "attested   since ")
     t.wait_until(no_runs_left, "the watchdogs' scopes to be gone")
+
+
+@case("PT-3 on the host that it has qualified, this very program is packed, with the source and their digests")
+def _(t):
+    done = t.run("tools/dist", BUILD, t.dir / "out", cwd=source(t))
+    t.equal(done.status, 0, done)
+    names = sorted(os.listdir(t.dir / "out"))
+    t.equal((len(names), names[0], names[-1]), (3, "SHA256SUMS", "berm-9.8.7.tar.gz"), names)
+    t.equal(t.run("sha256sum", "--quiet", "--check", "SHA256SUMS", cwd=t.dir / "out").status, 0)
+    with tarfile.open(t.dir / "out" / names[1]) as archive:
+        packed = archive.extractfile(f"{names[1].removesuffix('.tar.gz')}/usr/bin/berm").read()
+    t.true(packed == Path(berm_path()).read_bytes(), "another program was packed")
 
 
 @case("ST-3 what the cases do succeeds undefended: the escape reaches out")
