@@ -96,6 +96,8 @@ int os_mount_attach(int copy_fd, int on_fd)
     return (int)OS_CALL(move_mount, syscall(CALL_MOVE_MOUNT, copy_fd, "", on_fd, "", flags));
 }
 
+enum { HAS_NO_LINKS = 0x2000, WITHOUT_LINKS = 256 }; /* ST_NOSYMFOLLOW, MS_NOSYMFOLLOW */
+
 /* A remount sets all flags anew, and one that was locked by another namespace must stay. */
 static unsigned long flags_to_keep(unsigned long has)
 {
@@ -103,14 +105,9 @@ static unsigned long flags_to_keep(unsigned long has)
         unsigned long has;
         unsigned long keep;
     } flags[] = {
-        {ST_RDONLY, MS_RDONLY},
-        {ST_NOSUID, MS_NOSUID},
-        {ST_NODEV, MS_NODEV},
-        {ST_NOEXEC, MS_NOEXEC},
-        {ST_NOATIME, MS_NOATIME},
-        {ST_NODIRATIME, MS_NODIRATIME},
-        {ST_RELATIME, MS_RELATIME},
-        {0x2000, 256}, /* ST_NOSYMFOLLOW, MS_NOSYMFOLLOW of newer headers */
+        {ST_RDONLY, MS_RDONLY},     {ST_NOSUID, MS_NOSUID},        {ST_NODEV, MS_NODEV},
+        {ST_NOEXEC, MS_NOEXEC},     {ST_NOATIME, MS_NOATIME},      {ST_NODIRATIME, MS_NODIRATIME},
+        {ST_RELATIME, MS_RELATIME}, {HAS_NO_LINKS, WITHOUT_LINKS},
     };
     unsigned long keep = 0;
     for (size_t i = 0; i < countof(flags); i++) {
@@ -119,7 +116,11 @@ static unsigned long flags_to_keep(unsigned long has)
     return keep;
 }
 
-enum { ATTRIBUTE_READ_ONLY = 0x1, ATTRIBUTE_NO_DEVICES = 0x4 }; /* MOUNT_ATTR_... */
+enum { /* MOUNT_ATTR_... */
+       ATTRIBUTE_READ_ONLY = 0x1,
+       ATTRIBUTE_NO_DEVICES = 0x4,
+       ATTRIBUTE_NO_LINKS = 0x200000,
+};
 
 static int set_attributes(int fd, unsigned flags, uint64_t set, uint64_t clear)
 {
@@ -162,6 +163,21 @@ int os_mount_with_devices(int fd)
 int os_mounts_with_devices(int fd)
 {
     return set_attributes(fd, RECURSIVE, 0, ATTRIBUTE_NO_DEVICES);
+}
+
+int os_mount_without_links(int fd)
+{
+    int result = set_attributes(fd, 0, ATTRIBUTE_NO_LINKS, 0);
+    bool is_unknown =
+        result == -ENOSYS || result == -EINVAL; /* before Linux 5.12, and before 5.14 */
+    return is_unknown ? remount(fd, WITHOUT_LINKS, 0) : result;
+}
+
+int os_mount_is_without_links(int fd)
+{
+    struct statfs facts;
+    int result = os_fstatfs(fd, &facts);
+    return result < 0 ? result : (facts.f_flags & HAS_NO_LINKS) != 0;
 }
 
 int os_place_of(int fd, struct os_place *ret_place)

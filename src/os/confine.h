@@ -45,6 +45,10 @@ int os_mounts_read_only(int fd) must_check;
 int os_mount_with_devices(int fd) must_check;
 /* The same, and whatever is mounted beneath it; -ENOSYS before Linux 5.12. */
 int os_mounts_with_devices(int fd) must_check;
+/* fd is the root of a mount: no symbolic link in this one is followed from now on, its other flags stay. A kernel
+ * before Linux 5.10 may say that it was done: ask os_mount_is_without_links(). */
+int os_mount_without_links(int fd) must_check;
+int os_mount_is_without_links(int fd) must_check; /* 1 or 0, of the mount that fd lies in */
 /* Where a descriptor leads, and through which mount, as /proc/self/mountinfo numbers it. */
 struct os_place {
     uint64_t mount_id;

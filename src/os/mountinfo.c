@@ -37,6 +37,17 @@ static char *take_number(char *text, char end, uint64_t *ret_number)
     return *behind == end ? behind + (end != '\0') : NULL;
 }
 
+/* What is left of the options is taken apart. */
+static bool has_option(char *options, const char *wanted)
+{
+    for (const char *option; (option = strsep(&options, ",")) != NULL;) {
+        if (strcmp(option, wanted) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "36 35 98:0 /root /path rw,noatime shared:1 - ext4 /dev/x rw" */
 int mountinfo_parse(char *line, struct mountinfo *ret_mount)
 {
@@ -76,6 +87,7 @@ int mountinfo_parse(char *line, struct mountinfo *ret_mount)
         .root = fields[ROOT],
         .path = fields[PATH_FIELD],
         .read_only = read_only,
+        .no_links = has_option(fields[OPTIONS], "nosymfollow"),
         .type = type,
     };
     return 0;

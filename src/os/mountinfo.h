@@ -25,6 +25,7 @@ struct mountinfo {
     const char *root; /* what of the file system is shown; no path in some of the kernel's own */
     const char *path; /* where; begins with a slash */
     bool read_only;   /* the mount, whatever its file system is */
+    bool no_links;    /* it is nosymfollow */
     const char *type;
 };
 

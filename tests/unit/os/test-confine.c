@@ -154,6 +154,32 @@ static void what_is_mounted_beneath_is_closed_too(void **state)
     in_child(all_mounts, CLONE_NEWUSER | CLONE_NEWNS);
 }
 
+/* SB-8: of one mount, by either call; what it is mounted elsewhere goes on. */
+static int links(void)
+{
+    HOLDS(os_mounts_private() == 0);
+    HOLDS(os_mount_memory(hold("a"), "mode=0700") == 0);
+    int held = hold("a");
+    HOLDS(os_symlinkat("/", held, "root") == 0);
+    int copy = os_mount_copy(held);
+    HOLDS(copy >= 0 && os_mount_attach(copy, hold("b")) == 0);
+    HOLDS(os_mount_is_without_links(held) == 0 && hold("a/root/.") >= 0);
+    HOLDS(os_mount_without_links(held) == 0 && os_mount_is_without_links(held) == 1);
+    HOLDS(hold("a/root/.") == -ELOOP && hold("b/root/.") >= 0);
+    struct statfs facts;
+    HOLDS(os_fstatfs(held, &facts) == 0 && facts.f_flags & ST_NOSUID && facts.f_flags & ST_NODEV);
+    HOLDS(!(facts.f_flags & ST_RDONLY));
+    HOLDS(os_mkdirat(held, "one", 0700) == 0);
+    HOLDS(os_mount_without_links(hold("a/one")) == -EINVAL); /* not the root of a mount */
+    HOLDS(os_mount_read_only(held) == 0 && os_mount_is_without_links(held) == 1);
+    return 0;
+}
+
+static void links_of_a_mount_lead_nowhere(void **state)
+{
+    in_child(links, CLONE_NEWUSER | CLONE_NEWNS);
+}
+
 static int capabilities(void)
 {
     HOLDS(os_capabilities_gone() == -EPERM);
@@ -320,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mounts_are_made_and_closed_by_descriptor),
         cmocka_unit_test(what_is_mounted_beneath_is_closed_too),
+        cmocka_unit_test(links_of_a_mount_lead_nowhere),
         cmocka_unit_test(capabilities_are_given_up_for_good),
         cmocka_unit_test(landlock_allows_beneath_a_folder_only),
         cmocka_unit_test(a_filter_answers_for_the_kernel),

@@ -37,6 +37,28 @@ static void a_line_is_a_mount(void **state)
     assert_int_equal(parse("1 1 0:4 / / rw - tmpfs  rw", &mount), 0);
 }
 
+/* SB-8: an option of the mount by its whole name, and none of the file system, of a path or of who shares it. */
+static void links_are_followed_unless_an_option_says_otherwise(void **state)
+{
+    static const struct {
+        const char *text;
+        bool no_links;
+    } lines[] = {
+        {"1 1 0:4 / / rw,nosymfollow - tmpfs x rw", true},
+        {"1 1 0:4 / / ro,nosuid,nodev,nosymfollow,relatime shared:1 - tmpfs x rw", true},
+        {"1 1 0:4 / / rw - tmpfs x rw", false},
+        {"1 1 0:4 / / rw,nosuid,nosymfollowing,symfollow,xnosymfollow - tmpfs x rw", false},
+        {"1 1 0:4 /rw,nosymfollow /,nosymfollow rw,nosuid nosymfollow - tmpfs ,nosymfollow "
+         "rw,nosymfollow",
+         false},
+    };
+    struct mountinfo mount;
+    for (size_t i = 0; i < countof(lines); i++) {
+        assert_int_equal(parse(lines[i].text, &mount), 0);
+        assert_int_equal(mount.no_links, lines[i].no_links);
+    }
+}
+
 /* T20: a path is text of anybody's choice; what only looks like an escape or a field stays as it is. */
 static void a_path_forges_nothing(void **state)
 {
@@ -99,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_a_mount),
+        cmocka_unit_test(links_are_followed_unless_an_option_says_otherwise),
         cmocka_unit_test(a_path_forges_nothing),
         cmocka_unit_test(anything_else_is_none),
         cmocka_unit_test(the_kernels_own_lines_are_read),
