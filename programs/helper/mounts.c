@@ -450,17 +450,29 @@ int mounts_do_items(struct launcher *launcher)
     return do_items(launcher, false);
 }
 
+/* What was asked for is not what is: a kernel before Linux 5.10 does nothing, and says that it did. */
+static int close_to_links(struct launcher *launcher, int placed_fd, const char *path)
+{
+    int result = os_mount_without_links(placed_fd);
+    result = result < 0 ? result : os_mount_is_without_links(placed_fd);
+    return result > 0
+               ? 0
+               : launcher_fail(launcher, result < 0 ? result : -EOPNOTSUPP,
+                               "keep links from being followed (nosymfollow, Linux 5.10)", path);
+}
+
 int mounts_place_private(struct launcher *launcher)
 {
     const struct {
         const char *path;
         const struct fd *folder;
         bool may_lack;
+        bool has_links; /* those that berm itself makes */
     } places[] = {
-        {"/tmp", &launcher->tmp, false},
-        {"/var/tmp", &launcher->var_tmp, true}, /* missing, or a link: nothing to write to there */
-        {"/dev", &launcher->dev, false},
-        {"/dev/shm", &launcher->shm, false},
+        {"/tmp", &launcher->tmp, false, false},
+        {"/var/tmp", &launcher->var_tmp, true, false}, /* missing, or a link: nothing to write to */
+        {"/dev", &launcher->dev, false, true},
+        {"/dev/shm", &launcher->shm, false, false},
     };
     for (size_t i = 0; i < countof(places); i++) {
         with_fd place = fd_adopt(place_open(places[i].path, O_DIRECTORY));
@@ -473,6 +485,12 @@ int mounts_place_private(struct launcher *launcher)
         with_fd placed = bind_on(fd_num(places[i].folder), fd_num(&place), places[i].path);
         if (!fd_is_open(&placed)) {
             return launcher_fail(launcher, fd_error(&placed), NULL, places[i].path);
+        }
+        int result = launcher->plan->no_links && !places[i].has_links
+                         ? close_to_links(launcher, fd_num(&placed), places[i].path)
+                         : 0;
+        if (result < 0) {
+            return result;
         }
     }
     return 0;

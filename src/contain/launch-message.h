@@ -122,7 +122,8 @@ struct launch_plan {
     uint64_t cwd_device;
     uint64_t cwd_inode;
 
-    bool scopes; /* of Landlock, where the kernel has them: signals and abstract sockets */
+    bool scopes;   /* of Landlock, where the kernel has them: signals and abstract sockets */
+    bool no_links; /* in /tmp, /var/tmp and /dev/shm none is followed (nosymfollow) */
 };
 
 enum launch_order { LAUNCH_RELEASE = 'R', LAUNCH_KILL = 'K' };

@@ -300,6 +300,21 @@ say(seen)
     t.equal(lines, ["100", "100", "ENOSPC"])  # what the sandbox made for itself does not count
 
 
+@everybody("SB-8 where no links may be none is followed, but those of /dev and of what is shown there")
+def _(t, who):
+    root, options = project(t, who)
+    (root / "link").symlink_to("config")
+    (root / "config").write_text("x")
+    own(root, who)
+    lines = [f"os.symlink('/etc', '{place}/l') or open('{place}/l/passwd')" for place in ("/tmp", "/var/tmp", "/dev/shm")]
+    lines += ["os.mkdir('/tmp/d') or os.symlink('..', '/tmp/d/up') or os.listdir('/tmp/d/up')",
+              f"open('{root}/link')", "os.open('/dev/stdin', os.O_RDONLY) > 0", "os.readlink('/tmp/l')"]
+    for before in ((), (DENY, "442", "--")):  # mount_setattr
+        t.equal(tried(t, who, ["--no-links", *options], *lines, before=before),
+                ["ELOOP"] * 4 + ["ok", "True", "/etc"], str(before))
+    t.equal(tried(t, who, options, *lines[:3]), ["ok"] * 3)
+
+
 @everybody("D3 a file that is deleted and open counts, as the controller sees it")
 def _(t, who):
     hold = python("""

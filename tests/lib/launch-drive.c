@@ -13,6 +13,7 @@
  *     --environment N=V     of the payload; without one it has none
  *     --files N             RLIMIT_NOFILE
  *     --scopes              both scopes of Landlock
+ *     --no-links            in the temporary folders
  *     --filter              a filter of system calls that denies user namespaces
  *     --other-file, --other-cwd, --other-item   identities that are not what is there; of the
  *                           item before it
@@ -431,6 +432,8 @@ int main(int argc, char **argv)
             bool known = true;
             if (strcmp(name, "--scopes") == 0) {
                 plan.scopes = true;
+            } else if (strcmp(name, "--no-links") == 0) {
+                plan.no_links = true;
             } else if (strcmp(name, "--filter") == 0) {
                 options.filter = true;
             } else if (strcmp(name, "--other-item") == 0 && plan.item_count > 0) {
