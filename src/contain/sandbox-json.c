@@ -108,6 +108,7 @@ static json_t *to_json(const struct sandbox *sandbox, bool explain)
     json_object_set_new(json, "gpu", gpu_to_json(sandbox));
     json_object_set_new(json, "private_bytes", json_integer(sandbox->private_bytes));
     json_object_set_new(json, "private_inodes", json_integer(sandbox->private_inodes));
+    json_object_set_new(json, "links_refused", json_boolean(sandbox_bars_links(sandbox)));
     json_object_set_new(json, "sockets_closed", json_boolean(sandbox->sockets_closed));
     if (sandbox->verified) {
         json_object_set_new(json, "landlock_abi", json_integer(sandbox->landlock_abi));

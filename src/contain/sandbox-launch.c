@@ -85,6 +85,7 @@ int sandbox_render_plan(const struct sandbox *sandbox, struct buf *out, struct e
         .cwd_device = sandbox->cwd_stat.st_dev,
         .cwd_inode = sandbox->cwd_stat.st_ino,
         .scopes = true,
+        .no_links = sandbox->walk != NULL,
     };
     with_strvec arguments = {0};
     for (char *const *word = binding_argv(sandbox->binding); *word; word++) {

@@ -103,6 +103,14 @@ static bool may_be_written(const struct sandbox *sandbox, const struct mountinfo
     return false;
 }
 
+/* The payload's, and a link in there would lead somewhere. */
+static bool follows_links(const struct sandbox *sandbox, const struct mountinfo *entry,
+                          dev_t private_device)
+{
+    return sandbox_bars_links(sandbox) && entry->device == private_device && !entry->read_only &&
+           !entry->no_links;
+}
+
 int sandbox_check_written(const struct sandbox *sandbox, const struct mount_table *table,
                           dev_t private_device, struct err *err)
 {
@@ -112,6 +120,9 @@ int sandbox_check_written(const struct sandbox *sandbox, const struct mount_tabl
         if (!entry->read_only && !may_be_written(sandbox, entry, private_device) &&
             !mount_is_covered(table, entry)) {
             return sandbox_not_as_planned(err, "a mount can be written", entry->path);
+        }
+        if (follows_links(sandbox, entry, private_device) && !mount_is_covered(table, entry)) {
+            return sandbox_not_as_planned(err, "links are followed", entry->path);
         }
         root_seen = root_seen || strcmp(entry->path, "/") == 0;
     }

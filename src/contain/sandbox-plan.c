@@ -550,6 +550,7 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
                                 .gid = request->gid,
                                 .binding = request->binding,
                                 .cwd = memory_copy_string(request->cwd_path)};
+    sandbox->walk = request->no_links ? link_walk_new() : NULL;
     struct err err = {0};
     int result = os_fstat(request->cwd_fd, &sandbox->cwd_stat);
     if (result < 0) {
@@ -626,6 +627,7 @@ void sandbox_free(struct sandbox *sandbox)
     binding_free(sandbox->tool);
     fd_close(&sandbox->plan);
     fd_close(&sandbox->args);
-    fd_close(&sandbox->private_dir);
+    sandbox_let_go(sandbox);
+    link_walk_free(sandbox->walk);
     memory_free(sandbox);
 }

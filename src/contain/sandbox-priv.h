@@ -11,6 +11,7 @@
  *   sandbox-verify.c     what the kernel says of it → levels
  *   sandbox-mounts.c     its part about the mounts
  *   sandbox-hidden.c     and about what they hide
+ *   sandbox-links.c      links in the temporary folders
  *   sandbox-json.c       what a person reads
  */
 #pragma once
@@ -102,6 +103,24 @@ enum { MOUNTS_MAX = 4 << 20 }; /* bytes of the text that are read */
 #define with_mount_table cleanup(mount_table_done) struct mount_table
 
 enum { NAMESPACES = 6 };
+enum { PRIVATE_TMP, PRIVATE_VAR_TMP, PRIVATE_SHM, PRIVATE_COUNT };
+
+/* sandbox-links.c: what a look needs, allocated before it. */
+enum { LINK_DEPTH = 128 }; /* folders in each other: one descriptor for each */
+struct link_walk;
+struct link_walk *link_walk_new(void) must_check;
+void link_walk_free(struct link_walk *walk);
+struct link_folder {
+    int fd; /* borrowed; O_PATH is enough */
+    const char *name;
+};
+struct link_budget {
+    int64_t entries;
+    int64_t processor_ns;
+};
+/* As sandbox_find_links() does, of any folders. */
+bool links_find(struct link_walk *walk, const struct link_folder *folders, size_t count,
+                const struct link_budget *budget, struct sandbox_links *ret_links) must_check;
 
 /* berm's own, with which the sandbox's is compared. */
 struct own_facts {
@@ -157,7 +176,8 @@ struct sandbox {
     bool verified;
     int landlock_abi;
     int facts; /* enum launch_fact */
-    struct fd private_dir;
+    struct fd private_dirs[PRIVATE_COUNT];
+    struct link_walk *walk; /* NULL: links may be in there */
 };
 
 void sandbox_add_mount(struct sandbox *sandbox, enum mount_kind kind, const char *path,

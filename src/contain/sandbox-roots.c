@@ -335,7 +335,7 @@ enum sandbox_place sandbox_place_of(const struct sandbox *sandbox, const char *p
         return SANDBOX_NOWHERE;
     }
     *ret_rest = rest_of(path, top);
-    const struct fd *fd = root ? &root->fd : &sandbox->private_dir;
+    const struct fd *fd = root ? &root->fd : &sandbox->private_dirs[PRIVATE_TMP];
     *ret_fd = fd_is_open(fd) ? fd_num(fd) : -1;
     return root ? SANDBOX_WRITABLE_PLACE : SANDBOX_PRIVATE_PLACE;
 }

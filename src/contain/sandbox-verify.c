@@ -13,6 +13,7 @@
 #include "buf.h"
 #include "file.h"
 #include "memory.h"
+#include "names.h"
 #include "process.h"
 
 enum { STATUS_MAX = 16384 };
@@ -197,9 +198,9 @@ static int check_private(struct sandbox *sandbox, int proc_fd, dev_t *ret_device
         const char *name;
         const char *path;
         bool may_lack; /* missing, or a link: then it is nothing that could be written to */
-    } places[] = {{"root/.", "tmp", "/tmp", false},
-                  {"root/var", "tmp", "/var/tmp", true},
-                  {"root/dev", "shm", "/dev/shm", false}};
+    } places[PRIVATE_COUNT] = {[PRIVATE_TMP] = {"root/.", "tmp", "/tmp", false},
+                               [PRIVATE_VAR_TMP] = {"root/var", "tmp", "/var/tmp", true},
+                               [PRIVATE_SHM] = {"root/dev", "shm", "/dev/shm", false}};
     for (size_t i = 0; i < countof(places); i++) {
         struct stat stat;
         struct statfs facts;
@@ -217,12 +218,26 @@ static int check_private(struct sandbox *sandbox, int proc_fd, dev_t *ret_device
             return sandbox_not_as_planned(err, "a private folder has not its quota",
                                           places[i].path);
         }
-        if (i == 0) {
-            *ret_device = stat.st_dev;
-            sandbox->private_dir = fd_take(&dir);
-        }
+        *ret_device = stat.st_dev;
+        fd_close(&sandbox->private_dirs[i]);
+        sandbox->private_dirs[i] = fd_take(&dir);
     }
     return 0;
+}
+
+/* That they can be looked through at all is known before the payload runs. */
+static int check_links(struct sandbox *sandbox, struct err *err)
+{
+    struct sandbox_links links;
+    if (!sandbox_bars_links(sandbox) || !sandbox_find_links(sandbox, &links)) {
+        return 0;
+    }
+    const char *sys = links.sys > 0 ? names_errno(links.sys) : NULL;
+    return links.why
+               ? err_set(err, ERR_UNAVAILABLE,
+                         "links in the temporary folders cannot be ruled out: %s: '%s' (%s)",
+                         links.why, links.where, sys ? sys : "not by the kernel")
+               : sandbox_not_as_planned(err, "a link is in a temporary folder", links.paths[0]);
 }
 
 int sandbox_know_self(struct sandbox *sandbox, struct err *err)
@@ -265,7 +280,8 @@ static int check_process(struct sandbox *sandbox, struct proc_identity who, bool
     bool as_planned =
         !is_payload || (check_namespaces(sandbox, fd_num(&proc), err) == 0 &&
                         check_private(sandbox, fd_num(&proc), &private_device, err) == 0 &&
-                        check_mounts(sandbox, fd_num(&proc), private_device, err) == 0);
+                        check_mounts(sandbox, fd_num(&proc), private_device, err) == 0 &&
+                        check_links(sandbox, err) == 0);
     return as_planned ? 0 : -1;
 }
 
@@ -351,10 +367,8 @@ void sandbox_raise(const struct sandbox *sandbox, struct guarantees *guarantees)
 int sandbox_use_read(const struct sandbox *sandbox, struct sandbox_use *ret_use)
 {
     struct statfs facts;
-    if (!fd_is_open(&sandbox->private_dir)) {
-        return -EBADF;
-    }
-    int result = os_fstatfs(fd_num(&sandbox->private_dir), &facts);
+    const struct fd *held = &sandbox->private_dirs[PRIVATE_TMP];
+    int result = fd_is_open(held) ? os_fstatfs(fd_num(held), &facts) : -EBADF;
     if (result < 0) {
         return result;
     }
@@ -370,5 +384,7 @@ int sandbox_use_read(const struct sandbox *sandbox, struct sandbox_use *ret_use)
 
 void sandbox_let_go(struct sandbox *sandbox)
 {
-    fd_close(&sandbox->private_dir);
+    for (size_t i = 0; i < PRIVATE_COUNT; i++) {
+        fd_close(&sandbox->private_dirs[i]);
+    }
 }

@@ -12,6 +12,7 @@
  *   sandbox_verify(sandbox, ...)          by /proc of the payload's process: identity, namespaces, capabilities,
  *                                         mounts, quota. Only then is the payload released
  *   sandbox_raise(sandbox, &guarantees)   what was verified, as levels
+ *   sandbox_find_links(sandbox, &links)   at every sample, and once when nobody is left in it: with no_links
  *   sandbox_look_back(sandbox, &notes)    after the run: what appeared in the writable roots
  *
  * What is open   the host's root, read-only; the project (the nearest folder at or above cwd that
@@ -24,6 +25,11 @@
  *              berm's own state; .git and .berm in every writable root, and where git is led from
  *              there (a link, a gitdir: file, commondir); sockets of daemons that can
  *              be reached by a path; the system calls of filter.h; user namespaces.
+ * Links        with no_links none is followed in /tmp, /var/tmp and /dev/shm (nosymfollow, Linux 5.10; without it the
+ *              launcher refuses), and none may be there (SB-8). They are looked for through the held
+ *              descriptors, by names of one component, without following any and without leaving the mount. While
+ *              the payload runs it can move a folder from before a look to behind it; when nobody is left,
+ *              nothing moves any more, and that look is exact.
  * Never uid 0  inside: without a namespace of its own for /proc/sys and the like, root without
  *              capabilities still writes there. Run by root it needs a user (preflight/user.h).
  * Ownership    the sandbox owns its descriptors; the accessors lend them.
@@ -77,7 +83,8 @@ struct sandbox_request {
     const struct binding *binding;
     int64_t private_bytes;
     int64_t private_inodes;
-    bool become; /* run as the user below; else as the caller */
+    bool no_links; /* of declared work: none in the temporary folders */
+    bool become;   /* run as the user below; else as the caller */
     uid_t uid;
     gid_t gid;
 };
@@ -148,7 +155,24 @@ struct sandbox_use {
 };
 /* Of the private file system, through its held descriptor; deleted files that are open count. */
 int sandbox_use_read(const struct sandbox *sandbox, struct sandbox_use *ret_use) must_check;
-/* Let go of the descriptor: the private file system can vanish only then. */
+/* Links in the temporary folders, or why it cannot be said that there are none. */
+enum { LINKS_TOLD = 16, LINK_PATH_SIZE = 257 };
+struct sandbox_links {
+    int64_t count;
+    size_t told;                            /* of them, by their paths */
+    char paths[LINKS_TOLD][LINK_PATH_SIZE]; /* from the root on, without its slash: untrusted bytes.
+                                               What is too long is cut and ends with "..." */
+    const char *why;                        /* static; NULL: all was looked at */
+    int sys;                                /* errno of that; 0: a budget is used up */
+    char where[LINK_PATH_SIZE];             /* and the path, as above */
+};
+/* Of a sandbox with no_links. */
+bool sandbox_bars_links(const struct sandbox *sandbox);
+/* True: there is a link, or it cannot be said that there is none, which counts as one. At most as many entries as
+ * the private file system can hold, 128 folders in each other and a second of processor time; nothing but folders is
+ * opened. Allocates nothing. */
+bool sandbox_find_links(struct sandbox *sandbox, struct sandbox_links *ret_links) must_check;
+/* Let go of the descriptors: the private file system can vanish only then. */
 void sandbox_let_go(struct sandbox *sandbox);
 
 /* What a person should know afterwards: each .git or .berm that was not there before the run, and

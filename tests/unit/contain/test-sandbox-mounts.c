@@ -18,14 +18,19 @@ static struct sandbox plan_with_a_root(void)
     return sandbox;
 }
 
-static int check(const char *text, struct err *err)
+static int check_plan(const struct sandbox *sandbox, const char *text, struct err *err)
 {
-    const struct sandbox sandbox = plan_with_a_root();
     with_mount_table table = {0};
     *err = (struct err){0};
     return mount_table_parse(text, &table) < 0
                ? err_set(err, ERR_UNAVAILABLE, "cannot be read")
-               : sandbox_check_written(&sandbox, &table, makedev(0, 50), err);
+               : sandbox_check_written(sandbox, &table, makedev(0, 50), err);
+}
+
+static int check(const char *text, struct err *err)
+{
+    const struct sandbox sandbox = plan_with_a_root();
+    return check_plan(&sandbox, text, err);
 }
 
 /* SB-7, CT-2: nothing can be written but what the plan opens. */
@@ -98,6 +103,37 @@ static void anything_else_is_a_refusal_that_names_it(void **state)
     }
 }
 
+/* SB-8: of declared work, no link is followed in any mount of the private file system that can be written. */
+static void links_of_declared_work_lead_nowhere(void **state)
+{
+    static const char closed[] = "9 1 0:50 /tmp /tmp rw,nosuid,nosymfollow - tmpfs berm rw\n";
+    static const struct {
+        const char *text;
+        const char *words; /* NULL: as planned */
+    } tables[] = {
+        {"8 1 0:50 /shm /dev/shm rw,nodev,nosymfollow - tmpfs berm rw\n", NULL},
+        {"8 1 0:50 /dev /dev ro,nosuid - tmpfs berm rw\n", NULL},         /* has berm's own */
+        {"8 1 254:0 /x /home/u/a\\040b/x rw - ext4 /dev/vda rw\n", NULL}, /* is no temporary one */
+        {"8 1 0:50 / /run/p rw - tmpfs berm rw\n7 8 0:50 /e /run/p ro - tmpfs berm rw\n", NULL},
+        {"8 1 0:50 /shm /dev/shm rw,nodev - tmpfs berm rw\n", "followed (/dev/shm)"},
+        {"8 9 0:50 /tmp/a /tmp/a rw - tmpfs berm rw\n", "followed (/tmp/a)"},
+    };
+    struct err err;
+    struct sandbox sandbox = plan_with_a_root();
+    sandbox.walk = link_walk_new();
+    for (size_t i = 0; i < countof(tables); i++) {
+        with_string text = memory_format("%s%s%s", ROOT, closed, tables[i].text);
+        int result = check_plan(&sandbox, text, &err);
+        if (result != (tables[i].words ? -1 : 0) ||
+            (tables[i].words && !strstr(err.msg, tables[i].words))) {
+            fail_msg("%s: %s", text, err.msg);
+        }
+    }
+    link_walk_free(sandbox.walk);
+    sandbox.walk = NULL;
+    assert_int_equal(check_plan(&sandbox, ROOT PRIVATE, &err), 0);
+}
+
 static void check_others(const char *path, const char *const *wanted)
 {
     static const char text[] = "1 0 254:0 / / rw - ext4 /dev/vda rw\n"
@@ -155,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_plan_opens_may_be_written),
         cmocka_unit_test(anything_else_is_a_refusal_that_names_it),
+        cmocka_unit_test(links_of_declared_work_lead_nowhere),
         cmocka_unit_test(other_mounts_show_a_place_too),
         cmocka_unit_test(a_covered_mount_is_not_the_one_that_shows_a_place),
     };

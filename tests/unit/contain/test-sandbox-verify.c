@@ -71,7 +71,7 @@ static void use_is_known_while_it_is_held(void **state)
     struct sandbox_use use;
     trial_plan(&trial, place);
     assert_int_equal(sandbox_use_read(trial.sandbox, &use), -EBADF);
-    trial.sandbox->private_dir = fd_adopt(dup(place->fd));
+    trial.sandbox->private_dirs[PRIVATE_TMP] = fd_adopt(dup(place->fd));
     assert_int_equal(sandbox_use_read(trial.sandbox, &use), 0);
     assert_true(use.bytes >= 0 && use.bytes <= use.bytes_limit);
     sandbox_let_go(trial.sandbox);
