@@ -374,11 +374,36 @@ static void say_signalled(const struct report_facts *facts, struct words *words)
         filtered ? "as the sandbox's filter ends a program of 32 bits" : "which berm did not send");
 }
 
+/* A link that was found says more than what could not be looked at. */
+static void say_links(const struct sandbox_links *links, struct words *words)
+{
+    char name[WORD_SIZE];
+    if (links->count > 0) {
+        with_string path = words_path(links->paths[0]);
+        say(words, "declared work may have no symbolic link in its temporary folders: '%s'", path);
+        if (links->count > 1) {
+            say(words, " and %" PRId64 " more", links->count - 1);
+        }
+        say(words, "; use copies");
+        return;
+    }
+    with_string path = words_path(links->where);
+    say(words, "symbolic links in the temporary folders cannot be ruled out: %s: '%s'",
+        links->why ? links->why : "they were not looked at", path);
+    if (links->sys > 0) {
+        say(words, " (%s)", words_errno(links->sys, name));
+    }
+}
+
 static void say_limit(const struct report_facts *facts, struct words *words)
 {
     const struct supervise_ending *ending = facts->ending;
     const struct limit *row = supervise_limit(ending->limit);
     int64_t seen = ending->seen[ending->limit];
+    if (ending->limit == LIMIT_LINKS) {
+        say_links(&ending->links, words);
+        return;
+    }
     if (ending->detached_why) {
         say(words, "the command had ended, and %s [%s]", ending->detached_why, row->name);
         return;

@@ -122,6 +122,26 @@ static json_t *make_snapshot(const struct report_frozen *frozen)
     return snapshot;
 }
 
+/* What was found in the temporary folders, or why it is not known. */
+static json_t *make_links(const struct sandbox_links *links)
+{
+    char name[WORD_SIZE];
+    json_t *paths = json_array();
+    for (size_t i = 0; i < links->told; i++) {
+        with_string path = words_path(links->paths[i]);
+        json_array_append_new(paths, text_or_null(path));
+    }
+    with_string where = words_path(links->where);
+    json_t *diagnostic = json_object();
+    set(diagnostic, "symlinks", json_integer(links->count));
+    set(diagnostic, "paths", paths);
+    set(diagnostic, "obstacle", text_or_null(links->why));
+    set(diagnostic, "obstacle_path", text_or_null(links->why ? where : NULL));
+    set(diagnostic, "obstacle_errno",
+        text_or_null(links->sys > 0 ? words_errno(links->sys, name) : NULL));
+    return diagnostic;
+}
+
 static json_t *make_preflight(const struct report_facts *facts, const struct verdict *verdict)
 {
     bool refused = verdict->outcome == OUTCOME_PREFLIGHT_REFUSED;
@@ -145,6 +165,10 @@ static json_t *make_preflight(const struct report_facts *facts, const struct ver
         set(preflight, "execution_identity", text_or_null(facts->frozen->identity));
     }
     json_object_update((json_t *)preflight, (json_t *)(uintptr_t)facts->admission);
+    const struct sandbox_links *links = facts->ending ? &facts->ending->links : NULL;
+    if (links && (links->count > 0 || links->why)) {
+        set(preflight, "temporary_limit_diagnostic", make_links(links));
+    }
     set(preflight, "reasons", make_reasons(facts, verdict));
     set(preflight, "checks", facts->checks ? checks_to_json(facts->checks) : json_array());
     return preflight;

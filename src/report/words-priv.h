@@ -14,3 +14,5 @@ const char *words_signal(int signal, char word[WORD_SIZE]);
 const char *words_errno(int sys, char word[WORD_SIZE]);
 /* "pid 12 (name): EPERM", the name neutralised; the caller frees it. */
 char *words_survivor(const struct supervise_survivor *survivor);
+/* A path of the payload's, neutralised; the caller frees it. */
+char *words_path(const char *path) must_check;

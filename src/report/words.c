@@ -42,3 +42,10 @@ char *words_survivor(const struct supervise_survivor *survivor)
                          : survivor->sys     ? words_errno(survivor->sys, word)
                                              : "signalled and still there");
 }
+
+char *words_path(const char *path)
+{
+    with_buf text = buf_new(4 * LINK_PATH_SIZE);
+    text_neutralise(&text, span_of_string(path));
+    return memory_copy_string(buf_string(&text));
+}

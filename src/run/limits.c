@@ -69,6 +69,7 @@ static struct standing standing_of(const struct run_request *request,
     case LIMIT_OUTPUT_IO:
     case LIMIT_DETACHED:
     case LIMIT_DAEMON:
+    case LIMIT_LINKS:
     case LIMIT_COUNT:
     default:
         return (struct standing){0};

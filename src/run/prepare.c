@@ -215,6 +215,7 @@ static void prepare_sandbox(const struct run_request *request, struct preparatio
         .binding = preparation->binding,
         .private_bytes = preparation->limits.values.temporary_bytes,
         .private_inodes = preparation->limits.values.temporary_files,
+        .no_links = request->authority == AUTHORITY_DECLARED,
     };
     size_t sources = 0;
     if (frozen->source.copy) {

@@ -13,11 +13,11 @@
  *   context.c     what programs of the payload may ask
  *   daemon.c      descendants that may outlive the first process
  *
- * Rule of endings: what was seen first wins and stays, with two exceptions. The output limit and the
+ * Rule of endings: what was seen first wins and stays, with exceptions. The output limit and the
  * kept output are exact, and how much of a stream is read at which moment is berm's choice, not the
  * payload's: they hold also when the first process had already exited by itself. And a descendant that
  * outlived it is a failure, where the request says so, however it exited; so is whoever is left of a run
- * that declares daemons, and is none.
+ * that declares daemons, and is none, and a link that it left where none may be.
  */
 #pragma once
 
@@ -75,6 +75,7 @@ struct broker {
     int64_t kill_until_ns;
     int64_t round_at_ns; /* the next round of SIGKILL */
     int64_t look_at_ns;  /* the next look at the tree */
+    int64_t links_at_ns; /* for links not before this */
     int64_t
         leave_until_ns; /* whoever outlives the first process may end by itself; 0: nobody does */
     int64_t drain_until_ns; /* a slow reader onward is waited for no longer than this */
@@ -118,6 +119,8 @@ void terminate_again(struct broker *broker); /* and whoever has come since, in e
 void observe_look(struct broker *broker); /* sample now, plan the next look */
 /* Only the private file system: its peaks, and when the payload failed its limits. */
 void observe_private(struct broker *broker, bool failed);
+/* The links in there; when nobody is left, for the last time. */
+void observe_links(struct broker *broker);
 
 /* high.c */
 void high_notice(struct broker *broker); /* the kernel says that memory may be above the mark */

@@ -114,7 +114,7 @@ static void settle_limit(struct broker *broker, enum supervise_limit limit, int6
 {
     struct supervise_ending *ending = broker->ending;
     bool exact = limit == LIMIT_OUTPUT || limit == LIMIT_OUTPUT_IO || limit == LIMIT_DETACHED ||
-                 limit == LIMIT_DAEMON;
+                 limit == LIMIT_DAEMON || limit == LIMIT_LINKS;
     if (exact && broker->own_end && ending->how != ENDED_LIMIT) {
         broker->decided = false;
     }

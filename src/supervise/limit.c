@@ -26,6 +26,7 @@ static const struct limit rows[LIMIT_COUNT] = {
     [LIMIT_OUTPUT_IO] = {.name = "output_io"},
     [LIMIT_DETACHED] = {.name = "detached_descendant"},
     [LIMIT_DAEMON] = {.name = "managed_descendant_cleanup"},
+    [LIMIT_LINKS] = {.name = "temporary_symlink"},
 };
 
 const struct limit *supervise_limit(enum supervise_limit limit)

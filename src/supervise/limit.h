@@ -64,6 +64,7 @@ enum supervise_limit {
     LIMIT_OUTPUT_IO, /* the kept output could not be written */
     LIMIT_DETACHED,  /* somebody outlived the first process, where that is a failure */
     LIMIT_DAEMON,    /* a managed daemon did not end within the grace */
+    LIMIT_LINKS,     /* a link in the temporary folders, or it cannot be ruled out */
 #define X(enumerator, ...) enumerator,
     SUPERVISE_LIMITS(X)
 #undef X

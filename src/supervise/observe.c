@@ -6,6 +6,7 @@
 #include "detail-priv.h"
 
 enum { DETAIL_BUDGET_US = 300 };
+enum { LINKS_SHARE = 16 }; /* one in so many of a processor's time, at most */
 
 /* The newest SAMPLE_COUNT, oldest first. */
 static void add_sample(struct supervise_ending *ending, const struct supervise_sample *sample)
@@ -158,6 +159,33 @@ void observe_private(struct broker *broker, bool failed)
     }
 }
 
+void observe_links(struct broker *broker)
+{
+    struct supervise_ending *ending = broker->ending;
+    struct sandbox *sandbox = broker->request->sandbox;
+    bool known = ending->links.count > 0 || ending->links.why;
+    if (!sandbox || ending->released_ns == 0 || known || !sandbox_bars_links(sandbox)) {
+        return;
+    }
+    if (sandbox_find_links(sandbox, &ending->links)) {
+        decide_limit(broker, LIMIT_LINKS, 0, ending->links.count);
+    }
+}
+
+/* With this look, unless the last one took so long that this would be too much of a processor. What it took,
+ * which shall not keep the looks at the tree apart. */
+static int64_t look_for_links(struct broker *broker)
+{
+    int64_t began_ns = os_processor_ns();
+    if (broker_now(broker) < broker->links_at_ns) {
+        return 0;
+    }
+    observe_links(broker);
+    int64_t cost_ns = os_processor_ns() - began_ns;
+    broker->links_at_ns = broker_now(broker) + cost_ns * LINKS_SHARE;
+    return cost_ns;
+}
+
 void observe_look(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
@@ -165,6 +193,7 @@ void observe_look(struct broker *broker)
     int64_t now_ms = broker_elapsed_ms(broker);
     bool calm = broker->state == STOP_GATED || broker->state == STOP_RUNNING;
     struct look look = {.broker = broker};
+    int64_t links_ns = 0;
 
     /* The gate is alone; and listing every process of the host is not for runs of a moment. */
     int result = broker->state == STOP_GATED ? 0 : tree_look(&broker->tree, now_ms);
@@ -183,6 +212,7 @@ void observe_look(struct broker *broker)
                                                   .cgroup_memory_bytes = hold_memory(broker)});
     peak_raise(&ending->peak_processes, look.sums.processes);
     if (calm) {
+        links_ns = look_for_links(broker); /* says more than the quota that a flood of them fills */
         check_limits(broker, &look);
         high_look(broker, look.sums.rss_bytes);
     } else if (broker->state == STOP_TERMINATING) {
@@ -197,6 +227,6 @@ void observe_look(struct broker *broker)
     for (enum supervise_limit limit = 0; limit < LIMIT_COUNT; limit++) {
         paced[limit] = gauge_of(&look, limit);
     }
-    int64_t cost_ns = os_processor_ns() - began_ns;
+    int64_t cost_ns = os_processor_ns() - began_ns - links_ns;
     broker->look_at_ns = pace_next(&broker->pace, broker_now(broker), cost_ns, paced);
 }

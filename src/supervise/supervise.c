@@ -360,6 +360,7 @@ static int run(struct broker *broker, struct err *err)
         (void)!watchdog_set_deadline(broker->request->watchdog, 0);
     }
     hold_conclude(broker);
+    observe_links(broker);
     finish(broker);
     return 0;
 }

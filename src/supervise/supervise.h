@@ -39,6 +39,9 @@
  * Daemons      of a run that declares some, nobody else may be there when the first process has ended by
  *              itself and a sample interval is over (docs/adr/0017); daemons are asked to end, and have the
  *              grace for it.
+ * Links        of a sandbox that bars them, the temporary folders are looked through with every sample (as long as
+ *              that takes no more than a sixteenth of a processor), and once more when nobody is left: that look
+ *              holds for a run that has ended by itself, too.
  * Limitations  without a scope memory and tasks are observed by sampling: a burst between two looks can
  *              pass, and a death of berm itself by SIGKILL ends only the first process (PDEATHSIG). A
  *              set-uid descendant cannot be signalled by an ordinary user: it is a survivor then.
@@ -262,7 +265,8 @@ struct supervise_ending {
     struct supervise_scope scope;
     struct supervise_daemon daemons[DAEMON_COUNT];
     size_t daemon_count;
-    const char *detached_why; /* static, of LIMIT_DETACHED and LIMIT_DAEMON */
+    const char *detached_why;   /* static, of LIMIT_DETACHED and LIMIT_DAEMON */
+    struct sandbox_links links; /* the first that a look found, whatever ended the run */
 };
 
 int supervise_run(const struct supervise_request *request, struct supervise_ending **ret_ending,

@@ -194,6 +194,33 @@ static void a_daemon_that_went_wrong(void **state)
     message_has(&facts, "'/srv/l' is left");
 }
 
+/* SB-8: a name of the payload's is neutralised. */
+static void a_link_in_a_temporary_folder(void **state)
+{
+    with_checks checks = {0};
+    add_check(&checks, true);
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.checks = &checks;
+    facts.ending = ending;
+    ending->how = ENDED_LIMIT;
+    ending->limit = LIMIT_LINKS;
+    ending->links =
+        (struct sandbox_links){.count = 3, .told = 1, .paths = {"tmp/a\x1b[1m"}, .why = "x"};
+    ending->detached_why = "somebody is left"; /* and was asked to end after that */
+    decide_is(&facts, OUTCOME_SAFETY_LIMIT_EXCEEDED, "safety_limit_exceeded", "temporary_symlink",
+              "LAMINA_SAFE_LIMIT_EXCEEDED");
+    message_has(
+        &facts,
+        "no symbolic link in its temporary folders: 'tmp/a\\x1b[1m' and 2 more; use copies");
+    assert_int_equal(report_exit_code(&facts), 120);
+    ending->links = (struct sandbox_links){
+        .why = "a folder cannot be opened", .sys = EACCES, .where = "tmp/s\n"};
+    message_has(&facts, "cannot be ruled out: a folder cannot be opened: 'tmp/s\\n' (EACCES)");
+    ending->links = (struct sandbox_links){.why = "it is too deep", .where = "tmp/a"};
+    message_has(&facts, "it is too deep: 'tmp/a'");
+}
+
 static void an_interrupt(void **state)
 {
     with_checks checks = {0};
@@ -402,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_payload_that_could_not_be_executed),
         cmocka_unit_test(a_limit_names_its_value_and_where_it_came_from),
         cmocka_unit_test(a_daemon_that_went_wrong),
+        cmocka_unit_test(a_link_in_a_temporary_folder),
         cmocka_unit_test(an_interrupt),
         cmocka_unit_test(what_is_left_beats_everything),
         cmocka_unit_test(refusals),

@@ -81,6 +81,37 @@ static void a_plain_run(void **state)
     assert_int_equal(json_object_size(at(report, "termination.cgroup_events")), 0);
 }
 
+/* SB-8, FS-7 */
+static void links_of_declared_work_are_told_before_all_else(void **state)
+{
+    with_checks checks = {0};
+    add_check(&checks, true);
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.checks = &checks;
+    facts.ending = ending;
+    with_json without = report_of(&facts);
+    assert_null(at(without, "preflight.temporary_limit_diagnostic"));
+    ending->links = (struct sandbox_links){
+        .count = 17, .told = 2, .paths = {"tmp/a\xff\n", "dev/shm/b"}, .where = "not this"};
+    with_json found = report_of(&facts);
+    const json_t *told = at(found, "preflight.temporary_limit_diagnostic");
+    int_is(told, "symlinks", 17);
+    assert_int_equal(json_array_size(at(told, "paths")), 2);
+    text_is(told, "paths.0", "tmp/a\\xff\\n");
+    text_is(told, "paths.1", "dev/shm/b");
+    assert_true(json_is_null(at(told, "obstacle")));
+    assert_true(json_is_null(at(told, "obstacle_path")));
+    assert_true(json_is_null(at(told, "obstacle_errno")));
+    ending->links = (struct sandbox_links){.why = "why", .sys = EACCES, .where = "tmp/\x01"};
+    with_json unknown = report_of(&facts);
+    told = at(unknown, "preflight.temporary_limit_diagnostic");
+    int_is(told, "symlinks", 0);
+    text_is(told, "obstacle", "why");
+    text_is(told, "obstacle_path", "tmp/\\x01");
+    text_is(told, "obstacle_errno", "EACCES");
+}
+
 static void limits_by_their_published_names(void **state)
 {
     struct report_facts facts = make_facts();
@@ -325,10 +356,16 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_run),    cmocka_unit_test(limits_by_their_published_names),
-        cmocka_unit_test(a_long_command), cmocka_unit_test(samples_and_peaks),
-        cmocka_unit_test(descendants),    cmocka_unit_test(output),
-        cmocka_unit_test(termination),    cmocka_unit_test(what_was_left),
+        cmocka_unit_test(a_plain_run),
+        cmocka_unit_test(links_of_declared_work_are_told_before_all_else),
+        cmocka_unit_test(a_plain_run),
+        cmocka_unit_test(limits_by_their_published_names),
+        cmocka_unit_test(a_long_command),
+        cmocka_unit_test(samples_and_peaks),
+        cmocka_unit_test(descendants),
+        cmocka_unit_test(output),
+        cmocka_unit_test(termination),
+        cmocka_unit_test(what_was_left),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("report/report-v1-fill", tests, NULL, NULL);

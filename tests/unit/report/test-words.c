@@ -39,12 +39,24 @@ static void survivors(void **state)
     assert_string_equal(stayed, "pid 42 (0123456789abcdef): signalled and still there");
 }
 
+static void paths(void **state)
+{
+    char longest[LINK_PATH_SIZE];
+    memset(longest, 1, sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    with_string path = words_path("a/\xe2\x80\xae\n");
+    with_string whole = words_path(longest);
+    assert_string_equal(path, "a/\\u202e\\n");
+    assert_int_equal(strlen(whole), 4 * (sizeof longest - 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signals_by_name),
         cmocka_unit_test(errnos_by_name),
         cmocka_unit_test(survivors),
+        cmocka_unit_test(paths),
     };
     return cmocka_run_group_tests_name("report/words", tests, NULL, NULL);
 }

@@ -112,9 +112,29 @@ static void a_fifo_as_input_does_not_block(void **state)
     rmdir(folder);
 }
 
+/* SB-8: of declared work only. */
+static void the_sandbox_of_declared_work_bars_links(void **state)
+{
+    char *const argv[] = {(char[]){"true"}, NULL};
+    struct run_request request = request_of(argv);
+    char *const roots[] = {(char[]){"/usr"}, NULL};
+    request.sandbox = true;
+    request.cwd = "/usr";
+    request.roots = roots;
+    request.user = geteuid() == 0 ? "65534:65534" : NULL;
+    for (int declared = 0; declared < 2; declared++) {
+        with_preparation preparation = {0};
+        request.authority = declared ? AUTHORITY_DECLARED : AUTHORITY_PERSON;
+        prepare(&request, &preparation);
+        assert_non_null(preparation.sandbox);
+        assert_int_equal(sandbox_bars_links(preparation.sandbox), declared);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sandbox_of_declared_work_bars_links),
         cmocka_unit_test(an_ordinary_run_has_nothing_in_its_way),
         cmocka_unit_test(all_refusals_are_collected),
         cmocka_unit_test(a_removed_working_folder_is_refused),

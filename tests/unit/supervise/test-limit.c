@@ -9,6 +9,7 @@ static void every_limit_has_its_name(void **state)
     assert_string_equal(supervise_limit(LIMIT_PIDS)->name, "pids");
     assert_string_equal(supervise_limit(LIMIT_SETUP)->name, "setup_timeout");
     assert_string_equal(supervise_limit(LIMIT_OUTPUT_IO)->name, "output_io");
+    assert_string_equal(supervise_limit(LIMIT_LINKS)->name, "temporary_symlink");
     assert_null(supervise_limit(LIMIT_GRACE)->name);
 }
 
