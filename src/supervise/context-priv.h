@@ -17,7 +17,9 @@
  *              cannot stand for another one, also where the kernel gives no pidfd of a peer.
  * Caps         CONTEXT_PEERS connections at a time, each for CONTEXT_DEADLINE_NS in all, from the first
  *              moment, whether it speaks or not; one request each; CONTEXT_RATE connections a second.
- *              Who is no member holds no place. What is too much waits in the kernel's own queue, and
+ *              A step of a
+ *              daemon, which may wait for the watchdog, is taken when all who read were answered, one at a turn;
+ *              who waits for one is not closed meanwhile. Who is no member holds no place. What is too much waits in the kernel's own queue, and
  *              costs berm nothing. berm is who closes: no end of a peer is ever waited for.
  *              Nor is a descriptor's: who connects cannot pass any (Linux 6.16), or a last close that would
  *              wait, of a socket with SO_LINGER, is ended by a signal after CONTEXT_CLOSE_MS.
@@ -58,6 +60,8 @@ struct context_peer {
     struct proc_identity who;
     int64_t until_ns;
     uint8_t nonce[CONTEXT_NONCE_BYTES];
+    bool has_step; /* it asked for a step of a daemon, and waits for its turn */
+    struct daemon_request step;
 };
 /* proc_dir: /proc, held open. Fills pidfd and who; CONTEXT_OK, or why it cannot be known. */
 enum context_status context_peer_identify(int proc_dir, struct context_peer *peer);

@@ -135,27 +135,54 @@ static void take_connections(struct context *context, int64_t now_ns)
     }
 }
 
-/* True: it was about a daemon, and may have taken its time. */
-static bool hear(struct context *context, struct context_peer *peer)
+/* Once more, while the connection is open and after the request has shown who it is. */
+static enum context_status check_again(const struct context *context,
+                                       const struct context_peer *peer)
+{
+    return context_peer_check(fd_num(&context->proc_dir), peer, context->answer.leaf);
+}
+
+/* Who reads is answered at once; a step of a daemon may take its time, and waits for its turn. */
+static void hear(struct context *context, struct context_peer *peer)
 {
     bool heard = false;
     union context_frame frame;
+    if (peer->has_step) {
+        return; /* what comes behind its request is not read */
+    }
     enum context_status status = context_peer_hear(peer, &frame, &heard);
     if (!heard) {
-        return false;
+        return;
     }
-    if (status == CONTEXT_OK) {
-        /* Once more, while the connection is open and after the request has shown who it is. */
-        status = context_peer_check(fd_num(&context->proc_dir), peer, context->answer.leaf);
+    if (status == CONTEXT_OK && frame.head.operation != CONTEXT_READ) {
+        peer->has_step = true;
+        peer->step = frame.daemon;
+        return;
     }
-    bool of_daemon = status == CONTEXT_OK && frame.head.operation != CONTEXT_READ;
-    if (of_daemon) {
-        say_daemon(context, peer, &frame.daemon);
-    } else {
-        say_answer(context, peer, status);
-    }
+    say_answer(context, peer, status == CONTEXT_OK ? check_again(context, peer) : status);
     drop(peer);
-    return of_daemon;
+}
+
+/* One at a turn, of who connected first: limits are not looked at meanwhile. */
+static void take_step(struct context *context)
+{
+    struct context_peer *first = NULL;
+    for (size_t i = 0; i < CONTEXT_PEERS; i++) {
+        struct context_peer *peer = &context->peers[i];
+        if (peer->has_step && (!first || peer->until_ns < first->until_ns)) {
+            first = peer;
+        }
+    }
+    if (!first) {
+        return;
+    }
+    enum context_status status = check_again(context, first);
+    if (status == CONTEXT_OK) {
+        say_daemon(context, first, &first->step);
+    } else {
+        say_answer(context, first, status);
+    }
+    drop(first);
 }
 
 /* --- time --------------------------------------------------------------------------------------- */
@@ -163,8 +190,9 @@ static bool hear(struct context *context, struct context_peer *peer)
 static void expire(struct context *context, int64_t now_ns)
 {
     for (size_t i = 0; i < CONTEXT_PEERS; i++) {
-        if (fd_is_open(&context->peers[i].socket) && now_ns >= context->peers[i].until_ns) {
-            drop(&context->peers[i]);
+        struct context_peer *peer = &context->peers[i];
+        if (fd_is_open(&peer->socket) && !peer->has_step && now_ns >= peer->until_ns) {
+            drop(peer);
         }
     }
     if (now_ns >= context->window_until_ns) {
@@ -199,6 +227,9 @@ int64_t context_moment_ns(const struct context *context)
     }
     for (size_t i = 0; i < CONTEXT_PEERS; i++) {
         const struct context_peer *peer = &context->peers[i];
+        if (peer->has_step) {
+            return 0; /* its turn is the next */
+        }
         if (fd_is_open(&peer->socket) && peer->until_ns < moment_ns) {
             moment_ns = peer->until_ns;
         }
@@ -218,19 +249,18 @@ static void serve(struct context *context, int64_t now_ns)
         return;
     }
     bool asked = false;
-    bool took_time =
-        false; /* the others are heard at the next turn: limits are not looked at meanwhile */
     for (int i = 0; i < count; i++) {
         if (events[i].data.u64 == EVENT_LISTENER) {
             asked = true;
-        } else if (!took_time) {
-            took_time = hear(context, &context->peers[events[i].data.u64]);
+        } else {
+            hear(context, &context->peers[events[i].data.u64]);
         }
     }
     expire(context, now_ns);
     if (asked) {
         take_connections(context, now_ns);
     }
+    take_step(context); /* last: nobody's time runs out behind it unheard */
     if (fd_is_open(&context->listener)) {
         watch(context);
     }

@@ -122,6 +122,42 @@ static void one_request_of_a_daemon_is_answered_at_a_turn(void **state)
     context_done(&context);
 }
 
+/* CX-1 CX-3: nor does a reader wait behind them, or is dropped since one of them took its time; and they are
+ * not, since others did. */
+static void who_reads_is_answered_before_the_steps_of_daemons(void **state)
+{
+    enum { ASKERS = 3 };
+    struct fd clients[ASKERS];
+    struct context_hello hello[ASKERS];
+    struct context_hello late;
+    struct context_answer answer;
+    static struct daemon_answer taken;
+    start();
+    for (int i = 0; i < ASKERS; i++) {
+        clients[i] = greeted(&hello[i]);
+    }
+    with_fd reader = greeted(&late);
+    for (int i = 0; i < ASKERS; i++) {
+        struct daemon_request request = {.head = ask_frame(&hello[i]), .name = "graphd"};
+        request.head.operation = CONTEXT_DAEMON;
+        assert_int_equal(os_send(fd_num(&clients[i]), &request, sizeof request), sizeof request);
+    }
+    struct context_request request = ask_frame(&late);
+    assert_int_equal(os_send(fd_num(&reader), &request, sizeof request), sizeof request);
+    serve();
+    assert_int_equal(ask_answer(&reader, &answer), CONTEXT_OK);
+    assert_int_equal(context_moment_ns(&context), 0);
+    now_ns += 2 * CONTEXT_DEADLINE_NS;
+    serve();
+    serve();
+    for (int i = 0; i < ASKERS; i++) {
+        assert_int_equal(os_recv(fd_num(&clients[i]), &taken, sizeof taken), sizeof taken);
+        fd_close(&clients[i]);
+    }
+    assert_int_equal(context_moment_ns(&context), INT64_MAX);
+    context_done(&context);
+}
+
 /* CX-4: who is no member is told so, is not read from and holds no place. */
 static void others_are_turned_away(void **state)
 {
@@ -547,6 +583,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_is_told),
         cmocka_unit_test(one_request_of_a_daemon_is_answered_at_a_turn),
+        cmocka_unit_test(who_reads_is_answered_before_the_steps_of_daemons),
         cmocka_unit_test(others_are_turned_away),
         cmocka_unit_test(a_member_that_left_meanwhile_is_none),
         cmocka_unit_test(an_heir_of_the_connection_is_not_the_peer),
