@@ -157,10 +157,12 @@ static bool remove_cgroup(int parent_fd, const char *name, const struct watch_id
     }
 }
 
-static bool wait_until_removed(int cgroup_fd)
+static bool wait_until_removed(const struct watchdog *watchdog)
 {
-    int64_t until_ns = watch_now() + REMOVE_MS * NS_PER_MS;
-    while (!is_removed(cgroup_fd)) {
+    int64_t wait_ms =
+        watchdog->scope_ms > 0 && watchdog->scope_ms < REMOVE_MS ? watchdog->scope_ms : REMOVE_MS;
+    int64_t until_ns = watch_now() + wait_ms * NS_PER_MS;
+    while (!is_removed(fd_num(&watchdog->scope))) {
         if (watch_now() >= until_ns) {
             return false;
         }
@@ -172,12 +174,12 @@ static bool wait_until_removed(int cgroup_fd)
 static bool remove_scope(struct watchdog *watchdog)
 {
     const struct watch_leaf *leaf = &watchdog->manifest.leaf;
-    int scope_fd = fd_num(&watchdog->scope);
     const struct watch_identity any = {0};
     if (!fd_is_open(&watchdog->scope_parent) || leaf->path[0] != '/') {
-        return wait_until_removed(scope_fd);
+        return wait_until_removed(watchdog);
     }
-    return (leaf->anchor_name[0] == '\0' || remove_cgroup(scope_fd, leaf->anchor_name, &any)) &&
+    return (leaf->anchor_name[0] == '\0' ||
+            remove_cgroup(fd_num(&watchdog->scope), leaf->anchor_name, &any)) &&
            remove_cgroup(fd_num(&watchdog->scope_parent), scope_name(watchdog), &leaf->scope);
 }
 

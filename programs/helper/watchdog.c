@@ -203,6 +203,7 @@ static int on_start(struct watchdog *watchdog, const struct watch_packet *packet
     }
     watchdog->manifest = packet->body.manifest;
     watchdog->adopted = packet->head.adopt != 0;
+    watchdog->scope_ms = watchdog->adopted ? packet->head.value : 0;
     if (watchdog->dying || watchdog->adopted) {
         int result = start_take(watchdog, fds);
         if (result == 0 && !watchdog->dying) {

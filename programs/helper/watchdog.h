@@ -33,6 +33,7 @@ struct watchdog {
     int64_t deadline_ns;   /* of a controller that neither goes on nor dies; INT64_MAX: none */
     bool warned;           /* it passed once: the leaf was killed */
     bool adopted;          /* the manifest is another's, which died */
+    int64_t scope_ms;      /* for systemd to remove the scope; 0: REMOVE_MS */
     bool dying;            /* the controller is no more: nothing is made any more */
     int deaf;              /* times in a row that the channel could not be read */
     uint32_t told;         /* the orders that came, by bit */

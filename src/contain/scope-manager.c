@@ -57,6 +57,18 @@ static bool is_ours(const char *unit)
            plain == n - (sizeof suffix - 1) && strcmp(unit + plain, suffix) == 0;
 }
 
+/* What kept systemd from being asked; NULL: there is none, or nothing did. */
+static const struct scope_obstacle *unasked(const struct scope_offer *offer)
+{
+    for (int i = 0; i < offer->obstacle_count; i++) {
+        const struct scope_obstacle *obstacle = &offer->obstacles[i];
+        if (obstacle->adapter != SCOPE_DELEGATED) {
+            return obstacle->code == SCOPE_OBSTACLE_NO_MANAGER ? NULL : obstacle;
+        }
+    }
+    return NULL;
+}
+
 int scope_forget_unit(const struct scope_offer *offer, const char *unit, int64_t deadline_ns,
                       struct err *err)
 {
@@ -64,7 +76,10 @@ int scope_forget_unit(const struct scope_offer *offer, const char *unit, int64_t
         return err_set(err, ERR_CORRUPT, "'%.64s' is no unit of a run", unit);
     }
     if (!is_of_a_manager(offer)) {
-        return 0;
+        const struct scope_obstacle *obstacle = unasked(offer);
+        return obstacle ? err_set(err, ERR_UNAVAILABLE, "systemd cannot be asked for %s: %s; %s",
+                                  unit, obstacle->saw, obstacle->remedy)
+                        : 0;
     }
     struct bus *bus = NULL;
     struct patience patience = {.who = {.fds = {-1, -1}}};

@@ -127,8 +127,9 @@ int scope_manager_read(const struct scope_offer *offer, struct scope_manager *re
                        struct err *err) must_check;
 
 /* Ends a unit of a run whose processes are dead. systemd keeps one for nobody: whoever was dead already when it
- * was moved there is in no cgroup, and no end is told. 0: there is none (any more). An offer without a
- * manager: there can be none. ERR_CORRUPT: it is no name of ours. */
+ * was moved there is in no cgroup, and no end is told. 0: there is none (any more): so it is where the
+ * offer found no manager. Where it found one that it could not ask, nobody knows: ERR_UNAVAILABLE. ERR_CORRUPT: it
+ * is no name of ours. */
 int scope_forget_unit(const struct scope_offer *offer, const char *unit, int64_t deadline_ns,
                       struct err *err) must_check;
 

@@ -219,7 +219,9 @@ enum watch_order {
 struct watch_request {
     uint32_t order;
     uint32_t adopt; /* START: of a manifest that is there; nothing is made and nothing written */
-    int64_t value;  /* REPORTS: bytes; DEADLINE: monotonic ns, 0: none; DAEMON: which */
+    int64_t
+        value; /* REPORTS: bytes; DEADLINE: monotonic ns, 0: none; DAEMON: which; START to adopt:
+                       ms that systemd may take to remove the scope, 0: as many as at any end */
 };
 
 /* A packet is cut behind what its order needs: a manifest (START), a leaf (ARM), a daemon, or nothing. */

@@ -41,7 +41,8 @@ int recover_open_folder(char *const *environment, struct bfs_dir *ret_folder, st
 
 /* --- one manifest -------------------------------------------------------------------------------- */
 
-static void say_left(uint32_t left, char *text, size_t size)
+/* why: "", or what kept it from being done. */
+static void say_left(uint32_t left, const char *why, char *text, size_t size)
 {
     static const char *const words[] = {"processes", "a cgroup",     "a directory",
                                         "a report",  "the manifest", "a daemon's socket or lock"};
@@ -50,6 +51,9 @@ static void say_left(uint32_t left, char *text, size_t size)
         if ((left >> i) & 1 && at < size) {
             at += (size_t)snprintf(text + at, size - at, " %s", words[i]);
         }
+    }
+    if (why[0] && at < size) {
+        (void)snprintf(text + at, size - at, "; %s", why);
     }
 }
 
@@ -158,27 +162,80 @@ static bool is_dead(const struct pass *pass, const struct watch_manifest *manife
     return true;
 }
 
-static void bind_to_file(const struct bfs_dir *folder, const char *name,
-                         const struct bfs_facts *facts, struct watch_manifest *manifest)
+/* A manifest as it was read. */
+struct found {
+    const char *name;
+    struct bfs_facts facts;
+    struct span reports;
+};
+
+/* is_last: whoever adopts the run removes it; else it is not told which file that is. */
+static void bind_to_file(const struct pass *pass, const struct found *found, bool is_last,
+                         struct watch_entry *ret_file)
 {
-    manifest->file = (struct watch_entry){
-        .parent = {folder->facts.device, folder->facts.inode, folder->facts.owner, 0},
-        .self = {facts->device, facts->inode, facts->owner, 0},
-    };
-    (void)snprintf(manifest->file.path, sizeof manifest->file.path, "%s", folder->path);
-    (void)snprintf(manifest->file.name, sizeof manifest->file.name, "%s", name);
+    const struct bfs_facts *facts = &found->facts;
+    const struct bfs_dir *folder = &pass->folder;
+    *ret_file = (struct watch_entry){
+        .parent = {folder->facts.device, folder->facts.inode, folder->facts.owner, 0}};
+    if (is_last) {
+        ret_file->self = (struct watch_identity){facts->device, facts->inode, facts->owner, 0};
+    }
+    (void)snprintf(ret_file->path, sizeof ret_file->path, "%s", folder->path);
+    (void)snprintf(ret_file->name, sizeof ret_file->name, "%s", found->name);
+}
+
+static int adopt(const struct pass *pass, const struct found *found, const struct remains *remains,
+                 uint32_t *ret_left, struct err *err)
+{
+    return remains_adopt(remains, &pass->folder, found->reports, pass->clock, pass->units_until_ns,
+                         ret_left, err);
+}
+
+/* The run is ended and told first, though systemd is silent, which may have a unit that holds nobody: for that the
+ * manifest alone waits. What systemd ended meanwhile is no more for who looks again. */
+static int end_with_units(const struct pass *pass, const struct found *found,
+                          const struct remains *remains, uint32_t *left, struct err *err)
+{
+    if (adopt(pass, found, remains, left, err) < 0 ||
+        remains_forget_units(remains, pass->runtime_dir, pass->units_until_ns, err) < 0) {
+        return -1;
+    }
+    if ((*left & WATCH_LEFT_CGROUP) && adopt(pass, found, remains, left, err) < 0) {
+        return -1;
+    }
+    return *left != 0 ? 0
+           : bfs_remove(&pass->folder, found->name, &found->facts, err) < 0
+               ? -1
+               : bfs_dir_sync(&pass->folder, err);
+}
+
+static void end(const struct pass *pass, const struct found *found, struct remains *remains,
+                struct recovered *one)
+{
+    struct err err = {0};
+    uint32_t left = 0;
+    bool has_units = remains_have_units(remains);
+    bind_to_file(pass, found, !has_units, &remains->manifest.file);
+    watchdog_remove_unfinished(&pass->folder, found->name); /* what it says stands in the old one */
+    int result = has_units ? end_with_units(pass, found, remains, &left, &err)
+                           : adopt(pass, found, remains, &left, &err);
+    if (result < 0 || left != 0) {
+        left |= result < 0 ? WATCH_LEFT_MANIFEST : 0;
+        one->state = RECOVER_LEFT;
+        say_left(left, err.msg, one->what, sizeof one->what);
+    } else {
+        tell(one, RECOVER_HEALED, "%s", what_was(remains));
+    }
 }
 
 static void heal(const struct pass *pass, const char *name, struct remains *remains,
                  struct recovered *one)
 {
-    struct bfs_facts facts;
+    struct found found = {.name = name};
     struct err err = {0};
-    struct span reports = {0};
-    uint32_t left = 0;
     with_buf bytes = buf_new(MANIFEST_BYTES_MAX);
     struct watch_manifest *manifest = &remains->manifest;
-    if (read_manifest(pass, name, &bytes, &facts, manifest, &reports, &err) < 0) {
+    if (read_manifest(pass, name, &bytes, &found.facts, manifest, &found.reports, &err) < 0) {
         tell(one, RECOVER_LEFT, "%s", err.msg);
         return;
     }
@@ -188,21 +245,11 @@ static void heal(const struct pass *pass, const char *name, struct remains *rema
         return;
     }
     remains->this_boot = where == WATCH_HERE;
-    bind_to_file(&pass->folder, name, &facts, manifest);
-    if (remains_open(remains, &err) < 0 ||
-        remains_forget_units(remains, pass->runtime_dir, pass->units_until_ns, &err) < 0) {
+    if (remains_open(remains, &err) < 0) {
         tell(one, RECOVER_LEFT, "%s", err.msg);
         return;
     }
-    watchdog_remove_unfinished(&pass->folder, name); /* what it says stands in the old one */
-    if (remains_adopt(remains, &pass->folder, reports, pass->clock, &left, &err) < 0) {
-        tell(one, RECOVER_LEFT, "%s", err.msg);
-    } else if (left != 0) {
-        one->state = RECOVER_LEFT;
-        say_left(left, one->what, sizeof one->what);
-    } else {
-        tell(one, RECOVER_HEALED, "%s", what_was(remains));
-    }
+    end(pass, &found, remains, one);
 }
 
 /* --- all of them --------------------------------------------------------------------------------- */

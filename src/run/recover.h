@@ -6,7 +6,8 @@
  * A manifest is stale when neither the controller nor the watchdog that it names lives: (pid, start time) in
  * this boot and PID namespace, or any of an earlier boot of this machine. Then its leaf is killed and removed
  * if it still is that very cgroup, its directories are removed if they are those that were made, the report of
- * the crash is written where this run's record still stands, and the manifest goes last. A pid that was given
+ * the crash is written where this run's record still stands, and the manifest goes last: not before systemd, where it
+ * made units of the run, has said that there are none (any more). A pid that was given
  * to another process, another directory of the name or another run's report is left alone. So is, whole, a
  * manifest that belongs to somebody else or that others may write, one of another machine or PID namespace
  * (a home can be shared), and one of which something could not be looked at.
@@ -16,8 +17,8 @@
  *   recovery_done(&recovery)
  *
  * wait_ms      for another berm that heals, and for watchdogs that are at work, all of them together. 0: neither
- *              is waited for, and a run whose watchdog is at work is active. systemd is asked for the units
- *              of all runs within 20 s of its own, and within 3 s where wait_ms is 0 (before a run).
+ *              is waited for, and a run whose watchdog is at work is active. systemd is waited for, for
+ *              all runs together, 20 s more, and 3 s where wait_ms is 0 (before a run).
  * Errors       -1: the state folder cannot be had, has more than 10000 files, or another berm is doing the same
  *              (ERR_CONFLICT). What cannot be healed is a row with its reason.
  * Limitations  after a reboot no device number is the same for sure, so directories are known by path,

@@ -12,6 +12,7 @@
  *   remains_life(&manifest, wait_ms, &life, err)    only of WATCH_HERE
  *   remains_open(remains, err)                    all that there is; the manifest keeps no more than that
  *   remains_adopt(remains, ...)                   a new watchdog ends it
+ *   remains_forget_units(remains, ...)            and systemd its units, when nobody is in them any more
  *   remains_done(remains)
  *
  * Ownership    descriptors are the struct's; zero is none.
@@ -55,11 +56,15 @@ struct remains {
 };
 
 int remains_open(struct remains *remains, struct err *err) must_check;
-/* What is in its leaf is killed, and systemd forgets its units: it keeps one for nobody when who was to be moved
- * there was dead. */
+/* A new watchdog ends it. scope_until_ns: half of what is left until then is waited for systemd to remove its
+ * scope; 0: as long as a watchdog waits. *ret_left: WATCH_LEFT_... bits, 0: all is gone; so is the manifest, where
+ * its own identity stands in it. */
+int remains_adopt(const struct remains *remains, const struct bfs_dir *folder, struct span reports,
+                  const struct os_clock *clock, int64_t scope_until_ns, uint32_t *ret_left,
+                  struct err *err) must_check;
+/* systemd may have units of it. */
+bool remains_have_units(const struct remains *remains);
+/* systemd forgets them: it keeps one for nobody when who was to be moved there was dead. */
 int remains_forget_units(const struct remains *remains, const char *runtime_dir,
                          int64_t deadline_ns, struct err *err) must_check;
-/* *ret_left: WATCH_LEFT_... bits, 0: all is gone, the manifest too. */
-int remains_adopt(const struct remains *remains, const struct bfs_dir *folder, struct span reports,
-                  const struct os_clock *clock, uint32_t *ret_left, struct err *err) must_check;
 void remains_done(struct remains *remains);

@@ -209,16 +209,18 @@ int remains_open(struct remains *remains, struct err *err)
     return result < 0 ? -1 : open_leaf(remains, err);
 }
 
+bool remains_have_units(const struct remains *remains)
+{
+    return remains->units[0][0] != '\0' || remains->units[1][0] != '\0';
+}
+
 int remains_forget_units(const struct remains *remains, const char *runtime_dir,
                          int64_t deadline_ns, struct err *err)
 {
     struct scope_offer offer;
     const struct scope_question question = {.runtime_dir = runtime_dir};
-    if (!remains->units[0][0] && !remains->units[1][0]) {
+    if (!remains_have_units(remains)) {
         return 0;
-    }
-    if (fd_is_open(&remains->leaf)) {
-        (void)!os_cgroup_kill(fd_num(&remains->leaf)); /* adopt_finish() kills again, and looks */
     }
     scope_probe(&question, &offer);
     for (size_t i = 0; i < countof(remains->units); i++) {
@@ -236,9 +238,14 @@ static int borrow(const struct fd *fd)
 }
 
 int remains_adopt(const struct remains *remains, const struct bfs_dir *folder, struct span reports,
-                  const struct os_clock *clock, uint32_t *ret_left, struct err *err)
+                  const struct os_clock *clock, int64_t scope_until_ns, uint32_t *ret_left,
+                  struct err *err)
 {
+    int64_t left_ms = (scope_until_ns - clock->monotonic_ns()) / NS_PER_MS;
     struct adoption adoption = {
+        .scope_ms = scope_until_ns == 0 ? 0
+                    : left_ms > 1       ? left_ms / 2
+                                        : 1,
         .manifest = &remains->manifest,
         .reports = reports,
         .folder_fd = bfs_dir_fd(folder),

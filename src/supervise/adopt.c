@@ -37,7 +37,8 @@ static int send_start(int channel, struct watch_packet *packet, const struct ado
             fds[WATCH_FD_PARENT + i] = adoption->parent_fds[i];
         }
     }
-    packet->head = (struct watch_request){.order = WATCH_START, .adopt = true};
+    packet->head =
+        (struct watch_request){.order = WATCH_START, .adopt = true, .value = adoption->scope_ms};
     packet->body.manifest = *adoption->manifest;
     return watch_send(channel, packet, sizeof packet->body.manifest, fds);
 }

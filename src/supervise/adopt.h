@@ -9,7 +9,7 @@
  *
  * Ownership    everything is borrowed.
  * Errors       -1: it could not be started, or died; 0: *ret_left has what is left (WATCH_LEFT_...), and
- *              with 0 the manifest is gone
+ *              with 0 the manifest is gone, if it was not to stay
  * Limitations  whether the run's processes are dead is the caller's question, and that nobody else adopts it.
  */
 #pragma once
@@ -22,7 +22,7 @@
 #include "watch-message.h"
 
 struct adoption {
-    const struct watch_manifest *manifest; /* with the manifest's own identity in .file.self */
+    const struct watch_manifest *manifest; /* with its own identity in .file.self; none: it stays */
     struct span reports;                   /* struct watch_reports and its texts */
     int folder_fd;
     int slot_fds[WATCH_SLOTS];         /* of those whose path is not blank */
@@ -32,6 +32,7 @@ struct adoption {
     int scope_fd;                      /* likewise */
     int scope_parent_fd;               /* -1: systemd removes the scope */
     int gate_pidfd;                    /* -1: it is gone */
+    int64_t scope_ms; /* so long systemd may take to remove the scope; 0: as for a watchdog */
 };
 
 int adopt_finish(const struct adoption *adoption, const struct os_clock *clock, uint32_t *ret_left,

@@ -52,12 +52,39 @@ static void only_a_unit_of_a_run_is_forgotten(void **state)
     assert_int_not_equal(err.code, ERR_CORRUPT);
 }
 
+/* WD-5: one that is there and could not be asked may have the unit; one that is not there has none. */
+static void whoever_could_not_be_asked_may_have_it(void **state)
+{
+    static const struct {
+        enum scope_obstacle_code code;
+        enum scope_adapter adapter;
+        int result;
+    } rows[] = {{SCOPE_OBSTACLE_NO_MANAGER, SCOPE_SYSTEMD_USER, 0},
+                {SCOPE_OBSTACLE_NO_ANSWER, SCOPE_SYSTEMD_USER, -1},
+                {SCOPE_OBSTACLE_NO_LIBRARY, SCOPE_SYSTEMD_SYSTEM, -1},
+                {SCOPE_OBSTACLE_CONTROLLER, SCOPE_SYSTEMD_USER, -1},
+                {SCOPE_OBSTACLE_LAYOUT, SCOPE_NONE, -1},
+                {SCOPE_OBSTACLE_NOT_WRITABLE, SCOPE_DELEGATED, 0}};
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct err err = {0};
+        struct scope_offer offer = {
+            .adapter = i % 2 ? SCOPE_DELEGATED : SCOPE_NONE,
+            .obstacles = {{.code = rows[i].code, .adapter = rows[i].adapter, .saw = "'/bus'"}},
+            .obstacle_count = 1};
+        assert_int_equal(scope_forget_unit(&offer, "berm-k7f3-1a2b.scope", INT64_MAX, &err),
+                         rows[i].result);
+        assert_int_equal(err.code, rows[i].result < 0 ? ERR_UNAVAILABLE : ERR_NONE);
+        assert_true(rows[i].result == 0 || strstr(err.msg, "berm-k7f3-1a2b.scope: '/bus'"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_manager_there_is_nothing_to_tell),
         cmocka_unit_test(one_that_does_not_answer_is_an_error),
         cmocka_unit_test(only_a_unit_of_a_run_is_forgotten),
+        cmocka_unit_test(whoever_could_not_be_asked_may_have_it),
     };
     return cmocka_run_group_tests_name("contain/scope-manager", tests, NULL, NULL);
 }

@@ -12,7 +12,29 @@
 #include "file.h"
 #include "proc.h"
 #include "recover.h"
+#include "scope.h"
 #include "watch-host.h"
+
+/* systemd's part in it. */
+static struct {
+    bool is_silent;
+    int asked;
+} manager;
+
+void __wrap_scope_probe(const struct scope_question *question, struct scope_offer *ret_offer);
+void __wrap_scope_probe(const struct scope_question *question, struct scope_offer *ret_offer)
+{
+    *ret_offer = (struct scope_offer){.adapter = SCOPE_SYSTEMD_USER, .place = "/nowhere/bus"};
+}
+
+int __wrap_scope_forget_unit(const struct scope_offer *offer, const char *unit, int64_t deadline_ns,
+                             struct err *err);
+int __wrap_scope_forget_unit(const struct scope_offer *offer, const char *unit, int64_t deadline_ns,
+                             struct err *err)
+{
+    manager.asked++;
+    return manager.is_silent ? err_set(err, ERR_TIMEOUT, "%s: silence", unit) : 0;
+}
 
 static char path[] = "/tmp/berm-test-XXXXXX";
 static char variable[64];
@@ -28,8 +50,8 @@ static int make_place(void **state)
 
 static int remove_place(void **state)
 {
-    static const char *const names[] = {"berm/watch/a.watch", "berm/watch/b.txt", "berm/watch",
-                                        "berm/runs", "berm"};
+    static const char *const names[] = {
+        "berm/watch/a.watch", "berm/watch/b.txt", "berm/watch", "berm/runs", "berm", "slot"};
     with_fd dir = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0));
     for (size_t i = 0; i < countof(names); i++) {
         if (unlinkat(fd_num(&dir), names[i], 0) < 0) {
@@ -71,6 +93,7 @@ static void one_that_cannot_be_read_is_told_and_stays(void **state)
 static struct {
     struct watch_manifest manifest;
     struct watch_reports reports;
+    char text[64];
 } whole;
 
 static void make_whole(void)
@@ -80,7 +103,7 @@ static void make_whole(void)
     memcpy(whole.manifest.magic, WATCH_MAGIC, sizeof whole.manifest.magic);
     whole.manifest.version = WATCH_VERSION;
     whole.manifest.bytes = sizeof whole.manifest;
-    whole.manifest.reports_bytes = sizeof whole.reports;
+    whole.manifest.reports_bytes = sizeof whole - sizeof whole.manifest;
     assert_int_equal(watch_host_read(&whole.manifest.host, &err), 0);
 }
 
@@ -124,6 +147,48 @@ static void a_dead_run_is_healed(void **state)
     make_whole();
     write_whole(0600);
     recover_says(0, RECOVER_HEALED, "it had no leaf yet");
+}
+
+static struct watch_entry entry_of(const char *name)
+{
+    struct stat facts;
+    with_fd dir = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0));
+    assert_int_equal(os_fstat(fd_num(&dir), &facts), 0);
+    struct watch_entry entry = {.parent = {facts.st_dev, facts.st_ino, facts.st_uid, 0}};
+    assert_int_equal(os_stat_entry(fd_num(&dir), name, &facts), 0);
+    entry.self = (struct watch_identity){facts.st_dev, facts.st_ino, facts.st_uid, 0};
+    (void)snprintf(entry.path, sizeof entry.path, "%s", path);
+    (void)snprintf(entry.name, sizeof entry.name, "%s", name);
+    return entry;
+}
+
+/* R43 WD-5: what a run left is ended and told though systemd is silent; its manifest alone waits. */
+static void silence_of_systemd_keeps_the_manifest_alone(void **state)
+{
+    static const char record[] = "{\"run_id\": \"k7f3ab\"}";
+    char seen[sizeof whole.text] = "";
+    with_fd dir = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0));
+    with_fd slot = fd_adopt(os_openat(fd_num(&dir), "slot", O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(os_write_all(fd_num(&slot), record, sizeof record - 1), 0);
+    assert_int_equal(os_mkdirat(fd_num(&dir), "made", 0700), 0);
+    make_whole();
+    (void)snprintf(whole.text, sizeof whole.text, "{\"run_id\": \"k7f3ab\", \"crash\": true}");
+    whole.reports.texts[0][WATCH_NOTHING_LEFT] =
+        (struct watch_text){sizeof whole.reports, (uint32_t)strlen(whole.text)};
+    (void)snprintf(whole.manifest.run_id, sizeof whole.manifest.run_id, "k7f3ab");
+    (void)snprintf(whole.manifest.unit, sizeof whole.manifest.unit,
+                   "berm-k7f3ab-1a-watchdog.scope");
+    whole.manifest.slots[0] = entry_of("slot");
+    whole.manifest.directories[0] = entry_of("made");
+    write_whole(0600);
+    manager.is_silent = true;
+    recover_says(0, RECOVER_LEFT, "left: the manifest; berm-k7f3ab-1a-watchdog.scope: silence");
+    assert_true(os_read_small(fd_num(&dir), "slot", seen, sizeof seen) > 0);
+    assert_string_equal(seen, whole.text);
+    assert_int_equal(unlinkat(fd_num(&dir), "made", AT_REMOVEDIR), -1);
+    manager.is_silent = false;
+    recover_says(0, RECOVER_HEALED, "");
+    assert_int_equal(manager.asked, 2);
 }
 
 /* T19: whoever can write one could have anything killed and removed. */
@@ -237,6 +302,7 @@ int main(void)
         PLACED(without_manifests_there_is_nothing_to_do),
         PLACED(one_that_cannot_be_read_is_told_and_stays),
         PLACED(a_dead_run_is_healed),
+        PLACED(silence_of_systemd_keeps_the_manifest_alone),
         PLACED(one_that_others_may_write_is_not_obeyed),
         PLACED(one_that_belongs_to_another_is_not_obeyed),
         PLACED(what_is_elsewhere_is_left_to_those_there),
