@@ -84,6 +84,55 @@ bool mount_is_covered(const struct mount_table *table, const struct mountinfo *e
     return false;
 }
 
+const struct mountinfo *mount_at(const struct mount_table *table, const char *path)
+{
+    const struct mountinfo *found = NULL;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct mountinfo *entry = &table->mounts[i];
+        if (strcmp(entry->path, path) == 0 && !mount_is_covered(table, entry)) {
+            if (found) {
+                return NULL;
+            }
+            found = entry;
+        }
+    }
+    return found;
+}
+
+const struct mountinfo *mount_behind(const struct mount_table *table, const char *path)
+{
+    const struct mountinfo *found = NULL;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct mountinfo *entry = &table->mounts[i];
+        if (path_is_beneath(path, entry->path) && !mount_is_covered(table, entry) &&
+            (!found || strlen(entry->path) >= strlen(found->path))) {
+            found = entry;
+        }
+    }
+    return found;
+}
+
+bool mount_is_alone(const struct mount_table *table, const struct mountinfo *cover)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct mountinfo *entry = &table->mounts[i];
+        if (entry != cover && path_is_beneath(entry->path, cover->path) &&
+            !mount_is_covered(table, entry)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mount_is_cover(const struct mountinfo *entry, dev_t private_device, const char *path)
+{
+    if (!entry || !entry->read_only || entry->device != private_device) {
+        return false;
+    }
+    return strcmp(entry->root, MOUNT_EMPTY_ROOT) == 0 ||
+           (strcmp(entry->root, MOUNT_VOID_ROOT) == 0 && strcmp(entry->path, path) == 0);
+}
+
 /* --- what can be written ------------------------------------------------------------------------ */
 
 static bool may_be_written(const struct sandbox *sandbox, const struct mountinfo *entry,
@@ -143,20 +192,18 @@ static char *joined(const char *root, const char *rest)
                                              : memory_format("%s%s", root, rest);
 }
 
+char *mount_root_of(const struct mountinfo *entry, const char *path)
+{
+    return joined(entry->root, rest_beneath(path, entry->path));
+}
+
 void mounts_other_paths(const struct mount_table *table, const char *path, struct strvec *ret_paths)
 {
-    const struct mountinfo *own = NULL;
-    for (size_t i = 0; i < table->count; i++) {
-        const struct mountinfo *entry = &table->mounts[i];
-        if (path_is_beneath(path, entry->path) && !mount_is_covered(table, entry) &&
-            (!own || strlen(entry->path) >= strlen(own->path))) {
-            own = entry;
-        }
-    }
+    const struct mountinfo *own = mount_behind(table, path);
     if (!own) {
         return;
     }
-    with_string within = joined(own->root, rest_beneath(path, own->path));
+    with_string within = mount_root_of(own, path);
     for (size_t i = 0; i < table->count; i++) {
         const struct mountinfo *entry = &table->mounts[i];
         if (entry != own && entry->device == own->device && path_is_beneath(within, entry->root)) {

@@ -10,8 +10,10 @@
  *   sandbox-launch.c     rules → the launcher's plan
  *   sandbox-verify.c     what the kernel says of it → levels
  *   sandbox-mounts.c     its part about the mounts
- *   sandbox-hidden.c     and about what they hide
+ *   sandbox-hidden.c     about what they hide
+ *   sandbox-closed.c     and about what the rules cover and close, and copies
  *   sandbox-links.c      links in the temporary folders
+ *   sandbox-reach.c      what the payload's user could get to
  *   sandbox-json.c       what a person reads
  */
 #pragma once
@@ -99,6 +101,19 @@ int mount_table_parse(const char *text, struct mount_table *ret_table) must_chec
 void mount_table_done(struct mount_table *table);
 /* No path leads to it, for whoever has the root of the table: other mounts stand over it. */
 bool mount_is_covered(const struct mount_table *table, const struct mountinfo *entry);
+/* In sight, and mounted at that very path; NULL: none, or more than one. */
+const struct mountinfo *mount_at(const struct mount_table *table, const char *path);
+/* In sight, and what a path leads to; NULL: none. */
+const struct mountinfo *mount_behind(const struct mount_table *table, const char *path);
+/* What of its file system a path shows that leads to it; the caller frees it. */
+char *mount_root_of(const struct mountinfo *entry, const char *path);
+/* Nothing that is mounted beneath shows through. */
+bool mount_is_alone(const struct mount_table *table, const struct mountinfo *cover);
+/* One of the launcher's covers, which hides the path. */
+bool mount_is_cover(const struct mountinfo *entry, dev_t private_device, const char *path);
+#define MOUNT_EMPTY_ROOT                                                                           \
+    "/empty" /* of the private file system: a folder, and a file without a mode */
+#define MOUNT_VOID_ROOT "/void"
 enum { MOUNTS_MAX = 4 << 20 }; /* bytes of the text that are read */
 #define with_mount_table cleanup(mount_table_done) struct mount_table
 
@@ -225,6 +240,14 @@ int sandbox_check_written(const struct sandbox *sandbox, const struct mount_tabl
 /* And what it hides leads to a cover, and to nothing of the host's. */
 int sandbox_check_hidden(const struct sandbox *sandbox, const struct mount_table *table,
                          dev_t private_device, struct err *err) must_check;
+/* And what its rules cover, close and pin is so, and copies are seen where they should be. */
+int sandbox_check_closed(const struct sandbox *sandbox, const struct mount_table *table,
+                         dev_t private_device, struct err *err) must_check;
+
+/* sandbox-reach.c: whoever the sandbox becomes cannot pass to it, by the modes and access lists of what leads there. */
+bool sandbox_is_out_of_reach(const struct sandbox *sandbox, const char *path);
+/* Or nothing is there. */
+bool sandbox_is_nowhere(const struct sandbox *sandbox, const char *path);
 /* Where else a mount of the same file system would show a physical path of the host; another mount may
  * cover it there. */
 void mounts_other_paths(const struct mount_table *table, const char *path,

@@ -166,9 +166,10 @@ static int check_mounts(const struct sandbox *sandbox, int proc_fd, dev_t privat
     if (mount_table_parse(buf_string(&text), &table) < 0) {
         return sandbox_not_as_planned(err, "a mount cannot be read", "mountinfo");
     }
-    return sandbox_check_written(sandbox, &table, private_device, err) < 0
-               ? -1
-               : sandbox_check_hidden(sandbox, &table, private_device, err);
+    bool as_planned = sandbox_check_written(sandbox, &table, private_device, err) == 0 &&
+                      sandbox_check_hidden(sandbox, &table, private_device, err) == 0 &&
+                      sandbox_check_closed(sandbox, &table, private_device, err) == 0;
+    return as_planned ? 0 : -1;
 }
 
 /* --- quota -------------------------------------------------------------------------------------- */
