@@ -548,6 +548,7 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
                                 .become = request->become,
                                 .uid = request->uid,
                                 .gid = request->gid,
+                                .image = -1,
                                 .binding = request->binding,
                                 .cwd = memory_copy_string(request->cwd_path)};
     sandbox->walk = request->no_links ? link_walk_new() : NULL;

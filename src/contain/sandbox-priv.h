@@ -184,7 +184,7 @@ struct sandbox {
     struct strvec tool_argv;
     struct strvec tool_environment; /* nothing of the caller's (IB-3) */
     struct fd plan;
-    int image; /* lent by helper_image_file() */
+    int image; /* lent by helper_image_file(); -1: not yet */
     struct fd args;
 
     struct own_facts own;

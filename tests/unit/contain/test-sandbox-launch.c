@@ -55,6 +55,8 @@ static void what_is_handed_on_is_sealed(void **state)
     struct trial trial = {0};
     struct err err = {0};
     trial_plan(&trial, *state);
+    assert_int_equal(sandbox_image_fd(trial.sandbox),
+                     -1); /* 0 would be a descriptor of somebody's */
     assert_int_equal(sandbox_open(trial.sandbox, &err), 0);
     assert_int_equal(sandbox_ready(trial.sandbox, &err), 0);
     assert_sealed(sandbox_plan_fd(trial.sandbox));
