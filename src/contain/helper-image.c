@@ -22,6 +22,7 @@ int helper_image_file(void)
     with_fd file = fd_adopt(os_memfd("berm-helper"));
     int result = fd_error(&file);
     result = result < 0 ? result : os_write_all(fd_num(&file), image.p, image.n);
+    result = result < 0 ? result : os_memfd_seal_mode(fd_num(&file));
     result = result < 0 ? result : os_memfd_seal(fd_num(&file));
     if (result < 0) {
         return result;

@@ -6,7 +6,9 @@
  * Ownership    static; never NULL, never empty. The file is lent, and stays open as long as the process lives.
  * Errors       -errno.
  * Limitations  to be executed they must be copied into a file of memory: once, for all the helpers that a
- *              process starts. Nobody can change it then, whoever was handed it. Not for threads.
+ *              process starts. Nobody can change its bytes then, whoever was handed it; from Linux 6.3 on nor
+ *              whether it may be executed. Before, a process of the same user can take that away: no helper
+ *              starts any more then, which is an error, and never another program. Not for threads.
  */
 #pragma once
 

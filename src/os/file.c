@@ -159,6 +159,13 @@ int os_memfd_seal(int fd)
     return held < 0 ? held : (held & seals) == seals ? 0 : -EIO;
 }
 
+int os_memfd_seal_mode(int fd)
+{
+    const int executable = 0x20; /* F_SEAL_EXEC of linux/fcntl.h */
+    int result = (int)OS_CALL(fcntl, fcntl(fd, F_ADD_SEALS, executable));
+    return result == -EINVAL ? 0 : result;
+}
+
 int os_write_all(int fd, const void *bytes, size_t n)
 {
     const char *p = bytes;

@@ -52,6 +52,8 @@ int os_socket_pair(struct fd *ret_a, struct fd *ret_b) must_check;
  * good, and asks the kernel whether it is (-EIO: it is not). */
 int os_memfd(const char *name) must_check;
 int os_memfd_seal(int fd) must_check;
+/* Its execute bits too, before the other seals; where the kernel has no such seal (before Linux 6.3) 0 and no change. */
+int os_memfd_seal_mode(int fd) must_check;
 /* Until n bytes are written or an error; a regular file or a blocking pipe. */
 int os_write_all(int fd, const void *bytes, size_t n) must_check;
 /* At most maximum bytes of a small (proc, sys) file; the number of bytes, NUL added behind. */
