@@ -116,6 +116,7 @@ if OWN in RUNS:
             t.equal(word_of(text), "in progress", f"{name}: {done}")
             seen = t.berm("recover", "--runs", "--json").json()
             t.equal((seen["healed"], seen["left"]), (1, 0), f"{name}: {seen}")
+            t.wait_until(lambda: not children(), "whoever adopted it to be reaped", deadline_s=30)
             text = (t.dir / "out/r.json").read_text()
             print(f"# {n:2} {name:16}: {word_of(text)}, {seen['runs'][0]['what']}")
             t.equal(word_of(text), "crash", name)
