@@ -198,6 +198,32 @@ static int stage_under(const struct bfs_dir *all, const struct bfs_dir *root,
     return 0;
 }
 
+/* Its bin is put into PATH, by both paths. */
+static int check_path(const char *path, struct err *err)
+{
+    return strchr(path, ':') ? err_set(err, ERR_REFUSED,
+                                       "'%s' has a ':', which no PATH can hold: give it a name "
+                                       "without one",
+                                       path)
+                             : 0;
+}
+
+/* What is not complete counts: the next one of its name removes it. */
+static int check_room(const struct bfs_dir *all, struct err *err)
+{
+    struct err why = {0};
+    with_strvec names = {0};
+    if (bfs_list(all, TOOLCHAIN_COUNT - 1, &names, &why) == 0) {
+        return 0;
+    }
+    return why.code == ERR_OVER_BUDGET
+               ? err_set(
+                     err, ERR_OVER_BUDGET,
+                     "'%s' has %d toolchains, and may have no more: remove one that is not used",
+                     all->path, TOOLCHAIN_COUNT)
+               : err_set(err, why.code, "%s", why.msg);
+}
+
 static int check_free(const struct bfs_dir *all, const char *name, struct err *err)
 {
     struct bfs_facts facts;
@@ -223,9 +249,10 @@ int toolchain_stage(const struct bfs_dir *state, const char *path, const char *n
     with_bfs_dir all = {0};
     with_bfs_dir root = {0};
     if (bfs_dir_open(AT_FDCWD, path, BFS_TRUST_ANY, &root, err) < 0 ||
+        check_path(root.path, err) < 0 || check_path(state->path, err) < 0 ||
         repository_check_root(root.path, state->path, err) < 0 ||
         bfs_dir_make_beneath(state, folder_name, 0700, &all, err) < 0 ||
-        check_free(&all, name, err) < 0) {
+        check_free(&all, name, err) < 0 || check_room(&all, err) < 0) {
         return -1;
     }
     with_toolchain_facts facts = {.name = memory_copy_string(name),
@@ -275,7 +302,7 @@ static int open_all(const struct bfs_dir *state, const char *name, struct toolch
     char digest[HASH_HEX_SIZE];
     if (open_folder(state, name, &toolchain->folder, err) < 0 ||
         read_record(&toolchain->folder, &toolchain->facts, err) < 0 ||
-        kept_boot_id(toolchain->boot_id, err) < 0) {
+        check_path(toolchain->facts.source, err) < 0 || kept_boot_id(toolchain->boot_id, err) < 0) {
         return -1;
     }
     const struct bfs_dir *folder = &toolchain->folder;

@@ -21,7 +21,8 @@
  * Ownership    an open toolchain owns its descriptors; facts that were returned end with toolchain_facts_done().
  * Errors       ERR_NOT_FOUND; ERR_CONFLICT: the name is taken, or another stages at this moment; ERR_CHANGED: what
  *              is there is not what was staged, or the source changed meanwhile; ERR_REFUSED: a special file, a link
- *              out of the root; ERR_OVER_BUDGET; ERR_CORRUPT: the record.
+ *              out of the root, a ':' in a path, which PATH cannot hold; ERR_OVER_BUDGET: also, there are
+ *              TOOLCHAIN_COUNT already; ERR_CORRUPT: the record.
  * Limitations  a program that has the path of another place within it goes on to look there. It is shown where it was
  *              copied from, so that folder must still be there for the sandbox. Libraries of the host that it
  *              loads are the host's. To remove one, remove its folder.

@@ -114,12 +114,41 @@ static void what_cannot_be_staged_is_refused_and_leaves_nothing(void **state)
     }
 }
 
+/* IB-4: as many as can be listed, and no path that would be two in PATH. */
+static void what_could_not_be_listed_or_found_is_not_staged(void **state)
+{
+    struct bench *bench = *state;
+    struct err err = {0};
+    with_string path = make_runtime(bench);
+    with_toolchain_facts facts = {0};
+    with_strvec names = {0};
+    assert_int_equal(mkdirat(bfs_dir_fd(&bench->state), "toolchains", 0700), 0);
+    for (int i = 0; i < TOOLCHAIN_COUNT; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "toolchains/t%d", i);
+        assert_int_equal(mkdirat(bfs_dir_fd(&bench->state), name, 0700), 0);
+    }
+    assert_fails(stage(bench, path, &facts, &err), ERR_OVER_BUDGET);
+    assert_non_null(strstr(err.msg, "256 toolchains"));
+    assert_int_equal(unlinkat(bfs_dir_fd(&bench->state), "toolchains/t0", AT_REMOVEDIR), 0);
+    assert_ok(stage(bench, path, &facts, &err));
+    assert_ok(toolchain_names(&bench->state, &names, &err));
+    assert_int_equal(names.count, TOOLCHAIN_COUNT);
+    assert_int_equal(unlinkat(bfs_dir_fd(&bench->state), "toolchains/t1", AT_REMOVEDIR), 0);
+    assert_int_equal(renameat(bench->place->fd, "rt", bench->place->fd, "a:b"), 0);
+    with_string split = memory_format("%s/a:b", bench->place->path);
+    with_toolchain_facts none = {0};
+    assert_fails(toolchain_stage(&bench->state, split, "rt2", 5, &none, &err), ERR_REFUSED);
+    assert_non_null(strstr(err.msg, "':'"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         bench_test(what_is_staged_is_a_copy_of_ones_own),
         bench_test(what_was_changed_is_not_used),
         bench_test(what_cannot_be_staged_is_refused_and_leaves_nothing),
+        bench_test(what_could_not_be_listed_or_found_is_not_staged),
     };
     return cmocka_run_group_tests_name("snapshot/toolchain", tests, NULL, NULL);
 }
