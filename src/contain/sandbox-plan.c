@@ -165,7 +165,7 @@ static int compare_shown(const void *a, const void *b)
 static bool is_open_already(const struct sandbox *sandbox, size_t index)
 {
     const struct shown_place *wanted = &sandbox->shown[index];
-    for (size_t i = 0; i < index; i++) {
+    for (size_t i = 0; i < index && !wanted->from; i++) { /* a copy is nowhere else */
         const struct shown_place *before = &sandbox->shown[i];
         /* The private ones come over what was opened from above them. */
         bool kept = !path_is_temporary(wanted->path) || path_is_temporary(before->path);
@@ -247,27 +247,6 @@ static char *find_project(const struct sandbox *sandbox, const char *cwd)
     return memory_copy_string(cwd);
 }
 
-/* A copy is read-only, and its identity is compared like that of any other place. */
-static void plan_source(const struct sandbox_source *source, struct shown_copy *ret_copy,
-                        struct sandbox *sandbox, struct checks *checks)
-{
-    struct err err = {0};
-    struct host_path place = {.path = memory_copy_string(source->place)};
-    int result = os_fstat(source->fd, &place.stat);
-    if (result < 0) {
-        (void)err_sys(&err, result, "the frozen copy of '%s'", source->place);
-        sandbox_refuse(checks, CHECK_SANDBOX, memory_copy_string(err.msg), "", "");
-    } else {
-        *ret_copy = (struct shown_copy){memory_copy_string(source->copy),
-                                        memory_copy_string(source->place)};
-        sandbox_show(sandbox, &place, false,
-                     source->is_project ? "the frozen copy of the repository"
-                                        : "the staged copy of a runtime");
-        sandbox->shown[sandbox->shown_count - 1].from = memory_copy_string(source->copy);
-    }
-    host_path_done(&place);
-}
-
 char *sandbox_inside(const struct sandbox *sandbox, const char *path)
 {
     for (size_t i = 0; i < SANDBOX_SOURCES; i++) {
@@ -282,12 +261,7 @@ char *sandbox_inside(const struct sandbox *sandbox, const char *path)
 static void plan_project(const struct sandbox_request *request, struct sandbox *sandbox,
                          struct checks *checks)
 {
-    bool is_copy = false;
-    for (size_t i = 0; i < SANDBOX_SOURCES && request->sources[i].copy; i++) {
-        plan_source(&request->sources[i], &sandbox->copies[i], sandbox, checks);
-        is_copy = is_copy || request->sources[i].is_project;
-    }
-    if (is_copy) {
+    if (sources_plan(request, sandbox, checks)) {
         return;
     }
     with_host_path place = {0};
@@ -569,6 +543,7 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
     plan_readable(request, sandbox, checks);
     plan_project(request, sandbox, checks);
     plan_executable(request, sandbox, checks);
+    sources_check(request, sandbox, checks);
     plan_shown(sandbox);
     for (size_t i = 0; i < sandbox->root_count; i++) {
         roots_close(request, sandbox, &sandbox->roots[i], checks);

@@ -6,6 +6,7 @@
  *   sockets.c            control sockets that a path leads to
  *   sandbox-plan.c       what is open and what is closed: the policy
  *   sandbox-roots.c      its part about what may be written
+ *   sandbox-sources.c    and about copies that are shown in the place of something
  *   sandbox-bwrap.c      mounts → bubblewrap's arguments
  *   sandbox-launch.c     rules → the launcher's plan
  *   sandbox-verify.c     what the kernel says of it → levels
@@ -207,6 +208,13 @@ void sandbox_show(struct sandbox *sandbox, const struct host_path *place, bool w
 void sandbox_refuse(struct checks *checks, const char *code, char *what, const char *saw,
                     const char *remedy);
 bool sandbox_has_entry(int dir_fd, const char *name, struct stat *ret_stat);
+
+/* sandbox-sources.c: what is shown as a copy, true: the project too; and, when all that is shown is known, whether the
+ * rest of it goes with that. */
+bool sources_plan(const struct sandbox_request *request, struct sandbox *sandbox,
+                  struct checks *checks) must_check;
+void sources_check(const struct sandbox_request *request, const struct sandbox *sandbox,
+                   struct checks *checks);
 
 /* sandbox-roots.c: one folder of --writable; and, when all that is shown is known, what is closed in it. */
 void roots_plan(const struct sandbox_request *request, struct sandbox *sandbox, const char *wanted,
