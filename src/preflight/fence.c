@@ -217,16 +217,29 @@ static int put_up(const struct bfs_dir *folder, struct change *change, const str
     return 0;
 }
 
+/* What could not be synced may stand in its place all the same. */
+static int take_down(const struct bfs_dir *folder, const struct fence *fence, const struct err *why,
+                     struct err *err)
+{
+    struct err left = {0};
+    return fence_lower(folder, fence->frozen_digest, fence->run_id, &left) == 0
+               ? err_set(err, why->code, "%s", why->msg)
+               : err_set(err, why->code,
+                         "%s; and it may stand all the same (%s): `berm fence clear %.*s` if so",
+                         why->msg, left.msg, FENCE_ID_LENGTH, fence->frozen_digest);
+}
+
 int fence_raise(const struct bfs_dir *folder, const struct fence *fence, struct err *err)
 {
+    struct err seen = {0};
     struct change change = {0};
     if (change_begin(folder, &change, err) < 0) {
         return -1;
     }
-    int result = put_up(folder, &change, fence, err);
+    int result = put_up(folder, &change, fence, &seen);
     state_file_unlock(folder);
     change_done(&change);
-    return result;
+    return result == 0 ? 0 : take_down(folder, fence, &seen, err);
 }
 
 /* Of the run that raised it; count: there is none. */

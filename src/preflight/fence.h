@@ -7,8 +7,9 @@
  * other limits are no way around, and neither is another checkout of the same bytes.
  *
  * Calling sequence of an attempt
- *   fence_raise(&folder, &fence, err)       right before the release; it is durable when this returns. ERR_CONFLICT: one
- *                                           stands already, and what it says is told
+ *   fence_raise(&folder, &fence, err)       right before the release; it is durable when this returns, and when this
+ *                                           fails none of it stands, or that is told. ERR_CONFLICT: one stands
+ *                                           already, and what it says is told
  *   fence_judge(&facts, &state)             after the run: whether it goes, or as what it stays
  *   fence_lower() or fence_keep()           only of the run that raised it: ERR_NOT_FOUND when it is another's
  * A death of berm in between keeps it: nobody has to be alive for that.

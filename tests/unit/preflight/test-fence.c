@@ -30,6 +30,18 @@ int __wrap_os_flock_within(int fd, int wait_ms)
     return held ? -EWOULDBLOCK : __real_os_flock_within(fd, wait_ms);
 }
 
+/* A disk that fails the nth sync from now on, and with `for_good` all that follow; 0: none. */
+static int failing, syncs;
+static bool for_good;
+int __real_os_fsync(int fd);
+int __wrap_os_fsync(int fd);
+int __wrap_os_fsync(int fd)
+{
+    syncs++;
+    bool fails = failing > 0 && (syncs == failing || (for_good && syncs > failing));
+    return fails ? -EIO : __real_os_fsync(fd);
+}
+
 static void raise_it(struct place *place, char *digest, char *run)
 {
     struct err err = {0};
@@ -70,6 +82,36 @@ static void work_that_is_fenced_is_not_attempted_again(void **state)
     assert_non_null(strstr(err.msg, "fence aaaaaaaaaaaa"));
     raise_it(place, digest_b, run_2);
     assert_int_equal(standing(place), 2);
+}
+
+/* FZ-1: what could not be put up durably does not stand by chance, or is told to. */
+static void what_cannot_be_synced_is_taken_down_again(void **state)
+{
+    struct place *place = *state;
+    const struct fence fence = of(digest_a, run_1);
+    struct err err = {0};
+    int result = -1;
+    for (failing = 1; result < 0; failing++) {
+        syncs = 0;
+        err = (struct err){0};
+        result = fence_raise(&place->dir, &fence, &err);
+        if (result < 0) {
+            assert_int_equal(standing(place), 0);
+            assert_null(strstr(err.msg, "may stand"));
+        }
+    }
+    assert_true(failing > 3); /* of the file, and of the folder behind the rename */
+    failing = syncs = 0;
+    assert_ok(fence_lower(&place->dir, digest_a, run_1, &err));
+    int told = 0;
+    for (failing = 2, for_good = true; told == 0 && failing < 5; failing++) {
+        syncs = 0;
+        err = (struct err){0};
+        assert_int_equal(fence_raise(&place->dir, &fence, &err), -1);
+        told = standing(place) > 0 && strstr(err.msg, "`berm fence clear aaaaaaaaaaaa`");
+    }
+    failing = 0;
+    assert_int_equal(told, 1);
 }
 
 /* FZ-5: all that an attempt can come to. */
@@ -252,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         place_test(work_that_is_fenced_is_not_attempted_again),
+        place_test(what_cannot_be_synced_is_taken_down_again),
         cmocka_unit_test(only_a_clean_end_without_a_limit_lowers_it),
         place_test(a_run_changes_its_own_fence_alone),
         place_test(a_person_clears_one_for_a_reason_which_is_kept),
