@@ -1,52 +1,54 @@
-/* A daemon that the project declares and that runs already cannot be adopted by a run (TR-5). */
+/* A daemon that the project declares and that runs already cannot be adopted by a run (TR-5).
+ *
+ * It is known by what it executes: the declared file, or, when that was replaced, moved or unlinked meanwhile, what had
+ * its path, or has its name within the project; and by its socket and its lock. A process whose program cannot be
+ * looked at counts when it is this user's and has the name.
+ *
+ * Limitations  another user's processes are not shown. One that hides its program and calls itself otherwise is seen by
+ *              its socket and its lock alone. */
 #include "run-priv.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "file.h"
 #include "memory.h"
+#include "path.h"
+#include "proc.h"
+#include "process.h"
 #include "text.h"
 
-enum { PROCESSES_MAX = 1 << 22, DAEMONS_MAX = 16 };
+enum {
+    PROCESSES_MAX = 1 << 22,
+    DAEMONS_MAX = 16,
+    NAME_SIZE = 16, /* of a process, as the kernel cuts it */
+    STATUS_SIZE = 4096,
+    LINK_SIZE = 4096 + 16,
+};
+static const char deleted[] = " (deleted)"; /* what the kernel puts behind a path that is no more */
 
 struct program {
     const char *name; /* of the daemon */
+    char *path;       /* as it is declared */
+    char *physical;   /* of the file that is there; NULL: none is */
+    char short_name[NAME_SIZE];
     dev_t device;
     ino_t inode;
 };
+struct programs {
+    const char *root;
+    struct program list[DAEMONS_MAX];
+    size_t count;
+};
 
-/* One that is not there runs nowhere. */
-static size_t find_programs(const struct project *project, struct program *programs)
+static void programs_done(struct programs *programs)
 {
-    const struct project_daemon *list = project->daemon.items;
-    with_fd root = fd_adopt(os_openat(AT_FDCWD, project->root, O_PATH | O_DIRECTORY, 0));
-    size_t count = 0;
-    for (size_t i = 0; i < project->daemon.count && count < DAEMONS_MAX && fd_is_open(&root); i++) {
-        struct stat stat;
-        with_fd file = fd_adopt(os_openat(fd_num(&root), list[i].exec, O_PATH, 0));
-        if (fd_is_open(&file) && os_fstat(fd_num(&file), &stat) == 0) {
-            programs[count++] = (struct program){list[i].item.name, stat.st_dev, stat.st_ino};
-        }
+    for (size_t i = 0; i < programs->count; i++) {
+        memory_free(programs->list[i].path);
+        memory_free(programs->list[i].physical);
     }
-    return count;
-}
-
-/* What a process executes; another user's is not shown. */
-static const struct program *program_of(const struct bfs_dir *proc, const char *pid,
-                                        const struct program *programs, size_t count)
-{
-    struct stat stat;
-    with_string path = memory_format("%s/exe", pid);
-    with_fd file = fd_adopt(os_openat(bfs_dir_fd(proc), path, O_PATH, 0));
-    if (!fd_is_open(&file) || os_fstat(fd_num(&file), &stat) < 0) {
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (programs[i].device == stat.st_dev && programs[i].inode == stat.st_ino) {
-            return &programs[i];
-        }
-    }
-    return NULL;
 }
 
 static void refuse(struct run *run, char *what, const char *remedy)
@@ -55,14 +57,193 @@ static void refuse(struct run *run, char *what, const char *remedy)
                     memory_copy_string(remedy));
 }
 
+static void refuse_unseen(struct run *run, const char *what, int result)
+{
+    struct err err = {0};
+    (void)err_sys(&err, result, "cannot look at '%s'", what);
+    refuse(run, memory_format("it cannot be told whether a declared daemon runs: %s", err.msg),
+           "mount /proc, and let this user look into the project");
+}
+
+/* --- what is declared --------------------------------------------------------------------------- */
+
+static bool is_missing(int result)
+{
+    return result == -ENOENT || result == -ENOTDIR;
+}
+
+static void find_file(int root_fd, const char *exec, struct program *program)
+{
+    struct stat stat;
+    char target[LINK_SIZE];
+    with_fd file = fd_adopt(os_openat(root_fd, exec, O_PATH, 0));
+    if (!fd_is_open(&file) || os_fstat(fd_num(&file), &stat) < 0) {
+        return; /* it may run all the same */
+    }
+    program->device = stat.st_dev;
+    program->inode = stat.st_ino;
+    with_string own = memory_format("/proc/self/fd/%d", fd_num(&file));
+    ssize_t n = os_readlinkat(AT_FDCWD, own, target, sizeof target);
+    program->physical = n > 0 ? memory_format("%.*s", (int)n, target) : NULL;
+}
+
+/* Reserved for it by nobody: this run has not begun. */
+static void judge_place(struct run *run, int root_fd, const char *daemon, const char *path)
+{
+    struct stat stat;
+    int result = os_stat_entry(root_fd, path, &stat);
+    if (result == 0) {
+        refuse(run,
+               memory_format("daemon '%s' runs outside of this run, or died without removing "
+                             "'%s/%s'",
+                             daemon, run->preparation.project.root, path),
+               "end it, and remove its socket and its lock");
+    } else if (!is_missing(result)) {
+        refuse_unseen(run, path, result);
+    }
+}
+
+static void find_programs(struct run *run, struct programs *programs)
+{
+    const struct project *project = &run->preparation.project;
+    const struct project_daemon *list = project->daemon.items;
+    if (project->daemon.count == 0) {
+        return;
+    }
+    BUG_IF(project->daemon.count > DAEMONS_MAX);
+    programs->root = project->root;
+    with_fd root = fd_adopt(os_openat(AT_FDCWD, project->root, O_PATH | O_DIRECTORY, 0));
+    if (!fd_is_open(&root)) {
+        refuse_unseen(run, project->root, fd_error(&root));
+        return;
+    }
+    for (size_t i = 0; i < project->daemon.count; i++) {
+        struct program *one = &programs->list[programs->count++];
+        const char *slash = strrchr(list[i].exec, '/');
+        *one = (struct program){.name = list[i].item.name,
+                                .path = memory_format("%s/%s", project->root, list[i].exec)};
+        (void)snprintf(one->short_name, NAME_SIZE, "%s", slash ? slash + 1 : list[i].exec);
+        find_file(fd_num(&root), list[i].exec, one);
+        judge_place(run, fd_num(&root), list[i].item.name, list[i].socket);
+        judge_place(run, fd_num(&root), list[i].item.name, list[i].lock);
+    }
+}
+
+/* --- what runs ---------------------------------------------------------------------------------- */
+
+struct process {
+    const char *pid;
+    char name[NAME_SIZE];
+    bool is_own;
+};
+
+/* -errno; -ENOENT or -ESRCH: it is gone; -EACCES or -EPERM: another user's, which this /proc hides. */
+static int look_at_process(const struct bfs_dir *proc, const char *pid, struct process *process)
+{
+    static const char first[] = "Name:\t";
+    char status[STATUS_SIZE];
+    with_string path = memory_format("%s/status", pid);
+    ssize_t got = os_read_small(bfs_dir_fd(proc), path, status, sizeof status);
+    if (got < 0) {
+        return (int)got;
+    }
+    bool is_status = strncmp(status, first, sizeof first - 1) == 0;
+    const char *name = is_status ? status + sizeof first - 1 : "";
+    int64_t uid = proc_number(status, "Uid");
+    process->pid = pid;
+    (void)snprintf(process->name, sizeof process->name, "%.*s", (int)strcspn(name, "\n"), name);
+    process->is_own = uid < 0 || uid == os_geteuid();
+    return is_status ? 0 : -EIO;
+}
+
+static const struct program *find_by_name(const struct programs *programs,
+                                          const struct process *process)
+{
+    for (size_t i = 0; i < programs->count; i++) {
+        if (strcmp(programs->list[i].short_name, process->name) == 0) {
+            return &programs->list[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct program *find_by_file(const struct programs *programs, const struct stat *stat)
+{
+    for (size_t i = 0; i < programs->count; i++) {
+        if (programs->list[i].inode != 0 && programs->list[i].device == stat->st_dev &&
+            programs->list[i].inode == stat->st_ino) {
+            return &programs->list[i];
+        }
+    }
+    return NULL;
+}
+
+/* The path that it was executed by, wherever the file is now. */
+static const struct program *find_by_path(const struct programs *programs, const char *target,
+                                          const struct process *process)
+{
+    for (size_t i = 0; i < programs->count; i++) {
+        const struct program *one = &programs->list[i];
+        if (strcmp(one->path, target) == 0 ||
+            (one->physical && strcmp(one->physical, target) == 0)) {
+            return one;
+        }
+    }
+    return path_is_beneath(target, programs->root) ? find_by_name(programs, process) : NULL;
+}
+
+static const struct program *find_in(const struct bfs_dir *proc, const struct programs *programs,
+                                     const struct process *process, int *ret_unseen)
+{
+    struct stat stat;
+    char target[LINK_SIZE];
+    with_string path = memory_format("%s/exe", process->pid);
+    with_fd file = fd_adopt(os_openat(bfs_dir_fd(proc), path, O_PATH, 0));
+    int result = fd_is_open(&file) ? os_fstat(fd_num(&file), &stat) : fd_error(&file);
+    ssize_t n =
+        result < 0 ? result : os_readlinkat(bfs_dir_fd(proc), path, target, sizeof target - 1);
+    if (n == -EACCES || n == -EPERM) {
+        return process->is_own ? find_by_name(programs, process) : NULL;
+    }
+    if (n < 0) {
+        *ret_unseen = n == -ENOENT || n == -ESRCH ? 0 : (int)n; /* of the kernel, or gone */
+        return NULL;
+    }
+    target[n] = '\0';
+    size_t behind = sizeof deleted - 1;
+    if ((size_t)n > behind && strcmp(target + n - behind, deleted) == 0) {
+        target[(size_t)n - behind] = '\0';
+    }
+    const struct program *found = find_by_file(programs, &stat);
+    return found ? found : find_by_path(programs, target, process);
+}
+
+static void judge_process(struct run *run, const struct bfs_dir *proc,
+                          const struct programs *programs, const char *pid)
+{
+    struct process process = {0};
+    int unseen = look_at_process(proc, pid, &process);
+    if (unseen == -ENOENT || unseen == -ESRCH || unseen == -EACCES || unseen == -EPERM) {
+        return;
+    }
+    const struct program *found = unseen < 0 ? NULL : find_in(proc, programs, &process, &unseen);
+    if (found) {
+        refuse(run,
+               memory_format("daemon '%s' runs outside of this run: process %s", found->name, pid),
+               "end it: a run starts its daemons itself, and cannot adopt one");
+    } else if (unseen < 0) {
+        refuse_unseen(run, pid, unseen);
+    }
+}
+
 void run_outside_judge(struct run *run)
 {
-    struct program programs[DAEMONS_MAX];
     struct err err = {0};
     with_bfs_dir proc = {0};
     with_strvec names = {0};
-    size_t count = find_programs(&run->preparation.project, programs);
-    if (count == 0) {
+    cleanup(programs_done) struct programs programs = {0};
+    find_programs(run, &programs);
+    if (programs.count == 0) {
         return;
     }
     if (bfs_dir_open(AT_FDCWD, "/proc", BFS_TRUST_ANY, &proc, &err) < 0 ||
@@ -73,15 +254,8 @@ void run_outside_judge(struct run *run)
     }
     for (size_t i = 0; i < names.count; i++) {
         uint64_t pid = 0;
-        if (!text_parse_number(span_of_string(names.strings[i]), INT32_MAX, &pid)) {
-            continue;
-        }
-        const struct program *found = program_of(&proc, names.strings[i], programs, count);
-        if (found) {
-            refuse(run,
-                   memory_format("daemon '%s' runs outside of this run: process %s", found->name,
-                                 names.strings[i]),
-                   "end it: a run starts its daemons itself, and cannot adopt one");
+        if (text_parse_number(span_of_string(names.strings[i]), INT32_MAX, &pid)) {
+            judge_process(run, &proc, &programs, names.strings[i]);
         }
     }
 }

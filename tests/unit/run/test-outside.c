@@ -5,6 +5,18 @@
 #include "memory.h"
 #include "run-priv.h"
 
+/* Whether the kernel shows what a process executes. */
+static bool hidden;
+int __real_os_openat(int dir_fd, const char *path, int flags, mode_t mode);
+int __wrap_os_openat(int dir_fd, const char *path, int flags, mode_t mode);
+int __wrap_os_openat(int dir_fd, const char *path, int flags, mode_t mode)
+{
+    size_t n = strlen(path);
+    return hidden && n > 4 && strcmp(path + n - 4, "/exe") == 0
+               ? -EACCES
+               : __real_os_openat(dir_fd, path, flags, mode);
+}
+
 /* A program of the place's own, which waits until its standard input ends. */
 static pid_t start(struct place *place, const char *name, int *ret_input)
 {
@@ -39,7 +51,10 @@ static void copy_cat(struct place *place, const char *name)
 static size_t judge(struct place *place, char *exec, struct checks *ret_checks)
 {
     static char name[] = "graphd";
-    struct project_daemon daemon = {.item = {.name = name}, .exec = exec};
+    static char socket[] = "d/socket";
+    static char lock[] = "d/lock";
+    struct project_daemon daemon = {
+        .item = {.name = name}, .exec = exec, .socket = socket, .lock = lock};
     struct run *run = memory_new(sizeof *run);
     run->preparation.project.root = place->path;
     run->preparation.project.daemon = (struct form_named){.items = &daemon, .count = 1};
@@ -77,10 +92,97 @@ static void a_declared_daemon_that_runs_already_is_refused(void **state)
     assert_int_equal(judge(place, exec, &gone), 0);
 }
 
+static size_t count(struct place *place, char *exec)
+{
+    with_checks checks = {0};
+    return judge(place, exec, &checks);
+}
+
+/* TR-5: whatever became of its file meanwhile. */
+static void a_daemon_whose_file_is_another_by_now_is_refused(void **state)
+{
+    struct place *place = *state;
+    char exec[] = "graphd";
+    int input = -1;
+    copy_cat(place, "graphd");
+    pid_t child = start(place, "graphd", &input);
+    assert_int_equal(renameat(place->fd, "graphd", place->fd, "graphd.old"), 0);
+    assert_int_equal(count(place, exec), 1); /* moved, and nothing is in its place */
+    copy_cat(place, "graphd");
+    assert_int_equal(count(place, exec), 1);
+    assert_int_equal(unlinkat(place->fd, "graphd.old", 0), 0);
+    assert_int_equal(count(place, exec), 1); /* and unlinked */
+    close(input);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(count(place, exec), 0);
+    child = start(place, "graphd", &input);
+    copy_cat(place, "new");
+    assert_int_equal(renameat(place->fd, "new", place->fd, "graphd"), 0);
+    assert_int_equal(count(place, exec), 1); /* replaced */
+    assert_int_equal(unlinkat(place->fd, "graphd", 0), 0);
+    assert_int_equal(count(place, exec), 1);
+    close(input);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(count(place, exec), 0);
+}
+
+/* TR-5: who hides what it executes is taken for what it is called. */
+static void what_cannot_be_looked_at_is_no_stranger(void **state)
+{
+    struct place *place = *state;
+    char exec[] = "graphd";
+    char other[] = "other";
+    int input = -1;
+    copy_cat(place, "graphd");
+    copy_cat(place, "other");
+    pid_t child = start(place, "graphd", &input);
+    hidden = true;
+    assert_int_equal(count(place, exec), 1);
+    assert_int_equal(count(place, other), 0);
+    close(input);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(count(place, exec), 0);
+    hidden = false;
+}
+
+/* TR-5 */
+static void a_socket_or_a_lock_that_is_there_is_refused(void **state)
+{
+    struct place *place = *state;
+    char exec[] = "graphd";
+    assert_int_equal(count(place, exec), 0);
+    assert_int_equal(mkdirat(place->fd, "d", 0700), 0);
+    assert_int_equal(count(place, exec), 0);
+    assert_int_equal(mkfifoat(place->fd, "d/socket", 0600), 0);
+    assert_int_equal(count(place, exec), 1);
+    put(place, "d/lock", "");
+    assert_int_equal(count(place, exec), 2);
+    assert_int_equal(unlinkat(place->fd, "d/socket", 0), 0);
+    with_checks found = {0};
+    assert_int_equal(judge(place, exec, &found), 1);
+    assert_string_equal(found.list[0].code, CHECK_ACTIVE);
+    assert_non_null(strstr(found.list[0].what, "/d/lock'"));
+    assert_non_null(strstr(found.list[0].remedy, "remove its socket and its lock"));
+}
+
+/* A project that cannot be looked at is not one without daemons. */
+static void a_project_that_cannot_be_looked_at_is_refused(void **state)
+{
+    struct place *place = *state;
+    char exec[] = "graphd";
+    struct place nowhere = *place;
+    snprintf(nowhere.path, sizeof nowhere.path, "/nowhere");
+    assert_int_equal(count(&nowhere, exec), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         place_test(a_declared_daemon_that_runs_already_is_refused),
+        place_test(a_daemon_whose_file_is_another_by_now_is_refused),
+        place_test(what_cannot_be_looked_at_is_no_stranger),
+        place_test(a_socket_or_a_lock_that_is_there_is_refused),
+        place_test(a_project_that_cannot_be_looked_at_is_refused),
     };
     return cmocka_run_group_tests_name("run/outside", tests, NULL, NULL);
 }
