@@ -9,6 +9,7 @@
 #include "file.h"
 #include "memory.h"
 #include "owner-priv.h"
+#include "promotion.h"
 #include "text.h"
 #include "validate.h"
 
@@ -389,19 +390,42 @@ bool archive_is_due(const char *id, bool grew)
     return grew || id[ID_LENGTH - 1] == id_alphabet[0];
 }
 
+/* What a promotion rests on: who uses it compares the report again. */
+static int read_promotions(const struct archive *archive, struct promotions *ret_promotions,
+                           struct err *err)
+{
+    with_bfs_dir state = {0};
+    return bfs_dir_open(bfs_dir_fd(&archive->dir), "..", BFS_TRUST_ANY, &state, err) < 0
+               ? -1
+               : promotions_read(&state, ret_promotions, err);
+}
+
+static bool is_promoted(const struct promotions *promotions, const char *id)
+{
+    const struct promotion *list = promotions->promotions.objects;
+    for (size_t i = 0; i < promotions->promotions.count; i++) {
+        if (strcmp(list[i].run_id, id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int archive_prune(struct archive *archive, int dry_run, struct archive_pruned *ret_pruned,
                   struct err *err)
 {
     *ret_pruned = (struct archive_pruned){0};
     with_entries entries = {0};
-    if (read_entries(archive, &entries, err) < 0) {
+    with_promotions promotions = {0};
+    if (read_promotions(archive, &promotions, err) < 0 ||
+        read_entries(archive, &entries, err) < 0) {
         return -1;
     }
     for (size_t i = 0; i < entries.count; i++) {
         const struct entry *entry = &entries.list[i];
         bool fits = ret_pruned->kept_runs < ARCHIVE_KEEP_RUNS &&
                     ret_pruned->kept_bytes + entry->bytes <= ARCHIVE_KEEP_BYTES;
-        if (fits || i == 0 || is_alive(archive, entry)) {
+        if (fits || i == 0 || is_promoted(&promotions, entry->id) || is_alive(archive, entry)) {
             ret_pruned->kept_runs++;
             ret_pruned->kept_bytes += entry->bytes;
             continue;

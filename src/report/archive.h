@@ -17,7 +17,7 @@
  * Errors       ERR_NOT_FOUND, ERR_CONFLICT (ambiguous: the candidates are named), ERR_CORRUPT
  * Limitations  "newest" is by the file's modification time; of runs that ended in one tick of the
  *              kernel's clock, the last is the one that started last. A record of a run that is still
- *              alive is never pruned.
+ *              alive, or that was promoted, is never pruned; and nothing is when promotions cannot be read.
  */
 #pragma once
 

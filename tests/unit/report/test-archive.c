@@ -285,6 +285,35 @@ static void a_live_run_is_never_pruned(void **state)
     assert_ok(archive_find(archive, "aaaaaa", id, &err));
 }
 
+/* TR-2: who uses a promotion compares its report again. */
+static void what_was_promoted_is_never_pruned(void **state)
+{
+    static const char promotions[] =
+        "{\"schema\":\"berm.promotions/v1\",\"promotions\":[{\"repository\":\"/r\","
+        "\"workload\":\"w\",\"tier\":\"small\",\"frozen_digest\":\"%1$s\","
+        "\"report_digest\":\"%1$s\",\"run_id\":\"aaaaaa\",\"recorded_at\":\"t\",\"build\":\"%1$s\"}"
+        "]}";
+    static const char digest[] = "aaaaaaaaaaaa4444444444444444444444444444444444444444444444444444";
+    struct err err = {0};
+    with_archive archive = open_in(*state);
+    for (int i = 0; i < ARCHIVE_KEEP_RUNS; i++) {
+        with_string id = memory_format("%06d", i);
+        write_record(archive, id, i, "{}");
+    }
+    write_record(archive, "aaaaaa", 9000, "{}");
+    write_record(archive, "bbbbbb", 9000, "{}");
+    with_string text = memory_format(promotions, digest);
+    write_file(archive, "../promotions.json", text, strlen(text) - 1); /* not the whole of it */
+    struct archive_pruned pruned;
+    assert_fails(archive_prune(archive, false, &pruned, &err), ERR_CORRUPT);
+    write_file(archive, "../promotions.json", text, strlen(text));
+    assert_ok(archive_prune(archive, false, &pruned, &err));
+    assert_int_equal(pruned.runs, 1);
+    char id[RUN_ID_SIZE];
+    assert_ok(archive_find(archive, "aaaaaa", id, &err));
+    assert_fails(archive_find(archive, "bbbbbb", id, &err), ERR_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +327,7 @@ int main(void)
         place_test(pruning_keeps_the_bytes),
         place_test(every_thirty_second_run_looks_for_what_to_prune),
         place_test(a_live_run_is_never_pruned),
+        place_test(what_was_promoted_is_never_pruned),
     };
     return cmocka_run_group_tests_name("report/archive", tests, NULL, NULL);
 }
