@@ -37,8 +37,8 @@
     X(22, SNAPSHOT_TAKEN)                                                                          \
     X(23, LOCK_CLAIMED)                                                                            \
     X(24, FENCE_WRITTEN)                                                                           \
-    X(25, PROMOTED)                                                                                \
-    X(26, FENCE_CLEARED)
+    X(25, FENCE_CLEARED)                                                                           \
+    X(26, PROMOTED)
 
 enum boundary {
 #define X(number, name) BOUNDARY_##name = (number),

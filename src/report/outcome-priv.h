@@ -10,7 +10,5 @@
 const struct err *outcome_failure(const struct report_facts *facts);
 /* Asked to stop before anything was started. */
 bool outcome_was_stopped_early(const struct report_facts *facts);
-/* There was no scope, or it is proved to be gone. */
 /* Paths of daemons at which something is left. */
 void outcome_paths_left(const struct supervise_ending *ending, struct strvec *ret_paths);
-bool outcome_removed_scope(const struct supervise_ending *ending);

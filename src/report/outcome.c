@@ -81,7 +81,7 @@ static bool left_something(const struct report_facts *facts)
 {
     const struct supervise_ending *ending = facts->ending;
     return ending && (!ending->tree_empty || ending->survivor_count > 0 ||
-                      !outcome_removed_scope(ending) || left_a_path(ending));
+                      !report_removed_scope(ending) || left_a_path(ending));
 }
 
 void outcome_paths_left(const struct supervise_ending *ending, struct strvec *ret_paths)
@@ -97,7 +97,7 @@ void outcome_paths_left(const struct supervise_ending *ending, struct strvec *re
     }
 }
 
-bool outcome_removed_scope(const struct supervise_ending *ending)
+bool report_removed_scope(const struct supervise_ending *ending)
 {
     const struct supervise_scope *scope = &ending->scope;
     bool empty = scope->leaf_empty || !scope->held;
@@ -264,7 +264,7 @@ static void say_failure(const struct report_facts *facts, struct words *words)
 static void say_left(const struct report_facts *facts, struct words *words)
 {
     const struct supervise_ending *ending = facts->ending;
-    if (ending->tree_empty && ending->survivor_count == 0 && outcome_removed_scope(ending)) {
+    if (ending->tree_empty && ending->survivor_count == 0 && report_removed_scope(ending)) {
         with_strvec paths = {0};
         outcome_paths_left(ending, &paths);
         say(words, "'%s' is left, of a daemon that is no more: look what it is, and remove it",

@@ -382,7 +382,7 @@ static void fill_cleanup(struct report_cleanup *cleanup, const struct report_fac
     }
     int count = bounded(ending->survivor_count, SURVIVOR_COUNT);
     cleanup->attempted = true;
-    bool removed = outcome_removed_scope(ending);
+    bool removed = report_removed_scope(ending);
     cleanup->scope_removed = (struct maybe_bool){true, ending->tree_empty && count == 0 && removed};
     if (!removed) {
         strvec_push_format(&cleanup->errors, "the scope '%s' is still there: %s",

@@ -122,6 +122,8 @@ void report_decide(const struct report_facts *facts, struct verdict *ret_verdict
 /* What `berm run` answers: the command's own; 120 limit, 124 time, 121 refused, 125 berm's own
  * failure, 126 not executable, 127 not found (as long as there is no binding), 128+n signal. */
 int report_exit_code(const struct report_facts *facts) must_check;
+/* There was no scope, or it is proved to be empty and gone. */
+bool report_removed_scope(const struct supervise_ending *ending) must_check;
 /* The signal that interrupted berm, of which it should die after all is said; 0: none. */
 int report_interrupt(const struct report_facts *facts) must_check;
 /* Of the first process; 128+n when signal n ended it. */

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "archive.h"
 #include "clock.h"
 #include "fence.h"
 #include "memory.h"
 #include "promotion.h"
 #include "qualification.h"
+#include "text.h"
 #include "validate.h"
 
 enum { WHY_BYTES = 1000 };
@@ -33,6 +35,41 @@ static struct promotion_work work_of(const struct run *run)
                                    run->tier.frozen};
 }
 
+static int digest_of(const json_t *report, char hex[HASH_HEX_SIZE], struct err *err)
+{
+    struct hash hash;
+    with_buf text = buf_new(RUN_RECORD_MAX_BYTES);
+    if (run_render(report, &text, err) < 0) {
+        return -1;
+    }
+    hash_init(&hash);
+    hash_add(&hash, buf_string(&text), buf_length(&text));
+    hash_hex(&hash, hex);
+    return 0;
+}
+
+/* The state folder's record of that run holds the very report; the named one may be another run's by now. */
+static int check_report(const struct run *run, const char *run_id, const char *digest,
+                        struct err *err)
+{
+    char id[RUN_ID_SIZE];
+    char seen[HASH_HEX_SIZE];
+    if (!run->archive) {
+        return err_set(err, ERR_UNAVAILABLE, "the records of the state folder cannot be had");
+    }
+    if (archive_find(run->archive, run_id, id, err) < 0) {
+        return -1;
+    }
+    with_json record = archive_read(run->archive, id, err);
+    if (!record || digest_of(run_inner_report(record), seen, err) < 0) {
+        return -1;
+    }
+    return strcmp(id, run_id) == 0 && strcmp(seen, digest) == 0
+               ? 0
+               : err_set(err, ERR_CHANGED, "the report in '%s/%s.json' is not what it was",
+                         archive_folder(run->archive), id);
+}
+
 /* --- before ------------------------------------------------------------------------------------- */
 
 /* The smallest tier is what a host is tried with, and needs none. */
@@ -51,16 +88,43 @@ static void judge_attestation(struct run *run)
     json_object_set_new(run->evidence.told, "attestation", qualification_to_json(&qualification));
 }
 
+static bool is_current(const struct run *run, const struct promotions *promotions,
+                       enum promotion_tier tier, struct err *err)
+{
+    const struct promotion_work work = work_of(run);
+    const struct promotion *one = promotions_find(promotions, &work, tier);
+    return one && strcmp(one->frozen_digest, work.frozen_digest) == 0 &&
+           check_report(run, one->run_id, one->report_digest, err) == 0;
+}
+
+/* What was promoted is this work, and its reports still say so. */
+static bool may_follow(const struct run *run, const struct promotions *promotions, struct buf *why)
+{
+    const struct promotion_work work = work_of(run);
+    if (!promotions_allow(promotions, &work, tier_of(run), why)) {
+        return false;
+    }
+    for (enum promotion_tier below = PROMOTION_SMALL; below < tier_of(run); below++) {
+        struct err err = {0};
+        if (!is_current(run, promotions, below, &err)) {
+            buf_add_format(why, "the promotion of workload '%s' at tier %s does not hold: ",
+                           work.workload, promotion_tier_name(below));
+            text_neutralise(why, span_of_string(err.msg));
+            return false;
+        }
+    }
+    return true;
+}
+
 static json_t *promotion_to_json(const struct run *run, const struct promotions *promotions,
                                  bool allowed)
 {
-    const struct promotion_work work = work_of(run);
     json_t *json = json_object();
     json_t *completed = json_array();
     json_t *required = json_array();
     for (enum promotion_tier tier = PROMOTION_SMALL; tier < PROMOTION_TIER_COUNT; tier++) {
-        const struct promotion *one = promotions_find(promotions, &work, tier);
-        if (one && strcmp(one->frozen_digest, work.frozen_digest) == 0) {
+        struct err ignored = {0};
+        if (is_current(run, promotions, tier, &ignored)) {
             json_array_append_new(completed, json_string(promotion_tier_name(tier)));
         }
         if (tier < tier_of(run)) {
@@ -78,12 +142,11 @@ static void judge_promotions(struct run *run)
     struct err err = {0};
     with_promotions promotions = {0};
     with_buf why = buf_new(WHY_BYTES);
-    const struct promotion_work work = work_of(run);
     if (promotions_read(&run->tier.freeze.state, &promotions, &err) < 0) {
         refuse(run, CHECK_PROMOTION, "the promotions cannot be believed", err.msg, "");
         return;
     }
-    bool allowed = promotions_allow(&promotions, &work, tier_of(run), &why);
+    bool allowed = may_follow(run, &promotions, &why);
     if (!allowed) {
         refuse(run, CHECK_PROMOTION, "a smaller tier comes first", buf_string(&why),
                "run it with --promote at each smaller tier, in their order");
@@ -199,18 +262,26 @@ void run_evidence_note(struct run *run)
 
 /* --- behind it ---------------------------------------------------------------------------------- */
 
-static struct promotion_facts proofs_of(const struct run *run, const json_t *report, bool disarmed)
+/* In both of its places: it is compared again when the promotion is used. */
+static bool is_published(const struct run *run, const json_t *report, const char *digest)
+{
+    struct err ignored = {0}; /* that it is missing is told */
+    with_strvec faults = {0};
+    return run->report_slot && !run->facts.fallback && validate_report(report, &faults) == 0 &&
+           check_report(run, run->id, digest, &ignored) == 0;
+}
+
+static struct promotion_facts proofs_of(const struct run *run, const json_t *report,
+                                        const char *digest, bool disarmed)
 {
     const struct supervise_ending *ending = run->ending;
     const struct supervise_scope *scope = &ending->scope;
     const json_t *cleanup = json_object_get(report, "cleanup");
-    with_strvec faults = {0};
     return (struct promotion_facts){
         .command_succeeded = ending->how == ENDED_EXITED && ending->exit_code == 0,
-        .report_valid =
-            run->report_slot && !run->facts.fallback && validate_report(report, &faults) == 0,
+        .report_valid = is_published(run, report, digest),
         .descendants_gone = ending->tree_empty && ending->survivor_count == 0 && scope->leaf_empty,
-        .scope_removed = scope->held && scope->removed.gone,
+        .scope_removed = scope->held && report_removed_scope(ending),
         .temporary_removed = json_is_true(json_object_get(cleanup, "temporary_directory_removed")),
         .cleanup_clean = json_is_array(json_object_get(cleanup, "errors")) &&
                          json_array_size(json_object_get(cleanup, "errors")) == 0,
@@ -219,30 +290,17 @@ static struct promotion_facts proofs_of(const struct run *run, const json_t *rep
     };
 }
 
-static int digest_of(const json_t *report, char hex[HASH_HEX_SIZE], struct err *err)
-{
-    struct hash hash;
-    with_buf text = buf_new(RUN_RECORD_MAX_BYTES);
-    if (run_render(report, &text, err) < 0) {
-        return -1;
-    }
-    hash_init(&hash);
-    hash_add(&hash, buf_string(&text), buf_length(&text));
-    hash_hex(&hash, hex);
-    return 0;
-}
-
 static int promote(struct run *run, const json_t *report, bool disarmed, struct err *err)
 {
     char digest[HASH_HEX_SIZE];
     char now[CLOCK_TEXT_SIZE];
-    const struct promotion_facts proofs = proofs_of(run, report, disarmed);
     with_string workload = memory_copy_string(run->request->workload);
     with_string build = qualification_build(err);
     if (!build || digest_of(report, digest, err) < 0) {
         return -1;
     }
     clock_format_utc(run->request->clock->realtime_ns(), now);
+    const struct promotion_facts proofs = proofs_of(run, report, digest, disarmed);
     const struct promotion promotion = {.repository = run->preparation.project.root,
                                         .workload = workload,
                                         .tier = (int)tier_of(run),
@@ -269,26 +327,26 @@ static int settle_fence(struct run *run, const struct fence_facts *facts, struct
 
 int run_evidence_conclude(struct run *run, const json_t *record, bool disarmed)
 {
-    struct err unpromoted = {0};
-    struct err unsettled = {0};
+    struct err seen = {0};
     struct verdict verdict;
     if (!run->evidence.fenced) {
         return 0;
     }
     report_decide(&run->facts, &verdict);
-    /* Of the work alone: a promotion that cannot be written makes it no less safe. */
     const struct fence_facts facts = facts_of(run, !run->facts.fallback, disarmed);
-    if (run->request->promote && verdict.outcome == OUTCOME_SUCCESS) {
-        run->evidence.promoted = promote(run, run_inner_report(record), disarmed, &unpromoted) == 0;
+    /* The fence first: work that may still stand fenced opens no tier. A promotion that cannot be written
+     * afterwards makes the work no less safe. */
+    if (settle_fence(run, &facts, &seen) < 0) {
+        run->facts.fence_failed = true;
+    } else if (run->request->promote && verdict.outcome == OUTCOME_SUCCESS) {
+        run->evidence.promoted = promote(run, run_inner_report(record), disarmed, &seen) == 0;
         run->facts.promotion_failed = !run->evidence.promoted;
     }
-    run->facts.fence_failed = settle_fence(run, &facts, &unsettled) < 0;
-    if (run->facts.promotion_failed) {
-        run_fail(run, &unpromoted);
-    } else if (run->facts.fence_failed) {
-        run_fail(run, &unsettled);
+    if (seen.code != ERR_NONE) {
+        run_fail(run, &seen);
+        return -1;
     }
-    return run->facts.promotion_failed || run->facts.fence_failed ? -1 : 0;
+    return 0;
 }
 
 void run_evidence_done(struct run *run)

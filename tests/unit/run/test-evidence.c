@@ -2,6 +2,7 @@
 #include "../bfs/bfs-test.h"
 
 #include "../report/facts.h"
+#include "archive.h"
 #include "fence.h"
 #include "promotion.h"
 #include "run-priv.h"
@@ -33,10 +34,14 @@ static void begin(struct place *place, struct run *run, enum context_tier tier)
     run->preparation.project.root = root;
     memcpy(run->tier.frozen, digest, sizeof digest);
     open_state(place, &run->tier.freeze.state);
+    struct err err = {0};
+    run->archive = archive_open(environment, &err);
+    assert_non_null(run->archive);
 }
 
 static void end(struct run *run)
 {
+    archive_free(run->archive);
     run_evidence_done(run);
     bfs_dir_done(&run->tier.freeze.state);
     checks_done(&run->preparation.checks);
@@ -47,6 +52,34 @@ static const char *first_code(const struct run *run)
 {
     const struct check *check = checks_first_failed(&run->preparation.checks);
     return check ? check->code : "";
+}
+
+/* As a run publishes it. */
+static void file_record(struct place *place, const char *id, const json_t *record)
+{
+    char name[40];
+    struct err err = {0};
+    with_buf text = buf_new(RUN_RECORD_MAX_BYTES);
+    snprintf(name, sizeof name, "berm/runs/%s.json", id);
+    assert_ok(run_render(record, &text, &err));
+    put(place, name, buf_string(&text));
+}
+
+/* A run of then, whose digest it returns. */
+static void file_report(struct place *place, const char *id, char digest_of_it[HASH_HEX_SIZE])
+{
+    struct err err = {0};
+    struct hash hash;
+    struct report_facts facts = make_facts();
+    facts.run_id = id;
+    with_buf text = buf_new(RUN_RECORD_MAX_BYTES);
+    with_json record = report_build(&facts, &err);
+    assert_non_null(record);
+    file_record(place, id, record);
+    assert_ok(run_render(run_inner_report(record), &text, &err));
+    hash_init(&hash);
+    hash_add(&hash, buf_string(&text), buf_length(&text));
+    hash_hex(&hash, digest_of_it);
 }
 
 static void promote(struct place *place, int tier, const char *work)
@@ -61,8 +94,10 @@ static void promote(struct place *place, int tier, const char *work)
     char run[] = "k7f2aa";
     char when[] = "2026-11-30T03:00:00.000Z";
     char of[HASH_HEX_SIZE];
+    char report[HASH_HEX_SIZE];
     snprintf(of, sizeof of, "%s", work);
-    const struct promotion one = {root, name, tier, of, of, run, when, of};
+    file_report(place, run, report);
+    const struct promotion one = {root, name, tier, of, report, run, when, of};
     with_bfs_dir folder = {0};
     open_state(place, &folder);
     assert_ok(promotion_add(&folder, &one, &all, &err));
@@ -110,6 +145,47 @@ static void what_a_tier_rests_on_is_asked_for(void **state)
     begin(place, &run, CONTEXT_TIER_MEDIUM);
     run_evidence_judge(&run);
     assert_int_equal(run.preparation.checks.count, 2);
+    end(&run);
+}
+
+/* TR-2 TR-4: a promotion holds as long as its report is what it was. */
+static void a_promotion_whose_report_was_changed_opens_nothing(void **state)
+{
+    struct place *place = *state;
+    struct run run;
+    char ignored[HASH_HEX_SIZE];
+    begin(place, &run, CONTEXT_TIER_SMALL);
+    promote(place, PROMOTION_SMALL, digest);
+    end(&run);
+    for (int change = 0; change < 3; change++) {
+        if (change == 0) {
+            put(place, "berm/runs/k7f2aa.json", "{}");
+        } else if (change == 1) { /* a whole one, of another command */
+            struct err err = {0};
+            struct report_facts facts = make_facts();
+            facts.run_id = "k7f2aa";
+            facts.duration_ns += INT64_C(1000000000);
+            with_json record = report_build(&facts, &err);
+            file_record(place, "k7f2aa", record);
+        } else {
+            assert_int_equal(unlinkat(place->fd, "berm/runs/k7f2aa.json", 0), 0);
+        }
+        begin(place, &run, CONTEXT_TIER_MEDIUM);
+        run_evidence_judge(&run);
+        assert_int_equal(run.preparation.checks.count, 2);
+        const struct check *check = &run.preparation.checks.list[1];
+        assert_string_equal(check->code, CHECK_PROMOTION);
+        assert_non_null(strstr(check->saw, "the promotion of workload 'scan' at tier small"));
+        assert_non_null(strstr(check->saw, "k7f2aa"));
+        assert_non_null(strstr(check->remedy, "--promote"));
+        const json_t *promotion = json_object_get(run.facts.admission, "promotion");
+        assert_int_equal(json_array_size(json_object_get(promotion, "completed")), 0);
+        end(&run);
+    }
+    file_report(place, "k7f2aa", ignored);
+    begin(place, &run, CONTEXT_TIER_MEDIUM);
+    run_evidence_judge(&run);
+    assert_int_equal(run.preparation.checks.count, 1); /* the attestation */
     end(&run);
 }
 
@@ -202,6 +278,7 @@ static size_t attempt(struct place *place, enum way way, bool disarmed, bool *re
     run_evidence_note(&run);
     with_json record = report_build(&run.facts, &err);
     assert_non_null(record);
+    file_record(place, run.id, record);
     (void)!run_evidence_conclude(&run, record, disarmed);
     *ret_promoted = run.evidence.promoted;
     size_t left = count_fences(place, &fence);
@@ -270,14 +347,44 @@ static void what_cannot_be_recorded_is_told(void **state)
     end(&run);
 }
 
+/* TR-3 FZ-5: the fence goes first; where it cannot, nothing is promoted. */
+static void work_whose_fence_is_not_settled_is_not_promoted(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    struct run run;
+    struct verdict verdict;
+    with_made_ending ending = make_ending();
+    begin(place, &run, CONTEXT_TIER_SMALL);
+    request.promote = true;
+    run_evidence_judge(&run);
+    assert_ok(run_evidence_begin(&run, &err));
+    set_ending(ending, EXITS);
+    run.ending = ending;
+    run.facts.ending = ending;
+    run.tier.kept = true;
+    run.report_slot = (struct slot *)(void *)&run;
+    with_json record = report_build(&run.facts, &err);
+    file_record(place, run.id, record);
+    put(place, "berm/" FENCES_FILE, "{");
+    assert_int_equal(run_evidence_conclude(&run, record, true), -1);
+    assert_false(run.evidence.promoted);
+    assert_int_equal(faccessat(place->fd, "berm/" PROMOTIONS_FILE, F_OK, 0), -1);
+    report_decide(&run.facts, &verdict);
+    assert_string_equal(verdict.error_code, "LAMINA_SAFE_RETRY_LEDGER");
+    end(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         place_test(what_a_tier_rests_on_is_asked_for),
+        place_test(a_promotion_whose_report_was_changed_opens_nothing),
         place_test(fenced_work_is_refused_and_the_remedy_named),
         place_test(files_that_cannot_be_believed_refuse),
         place_test(what_an_attempt_leaves),
         place_test(what_cannot_be_recorded_is_told),
+        place_test(work_whose_fence_is_not_settled_is_not_promoted),
     };
     return cmocka_run_group_tests_name("run/evidence", tests, NULL, NULL);
 }
