@@ -1,6 +1,7 @@
 #include "clock.h"
 #include "exits.h"
 #include "process.h"
+#include "production-lock.h"
 #include "recover.h"
 #include "say.h"
 #include "text.h"
@@ -54,6 +55,10 @@ int verb_recover(const struct options *options, struct verb_end *ret_end, struct
     with_recovery recovery = {0};
     if (recover_runs(os_environment_all(), &os_clock_real, RECOVER_WAIT_MS, &recovery, err) < 0) {
         return -1;
+    }
+    struct err claimed = {0};
+    if (production_lock_forget(&production_host, &claimed) < 0 && claimed.code != ERR_UNAVAILABLE) {
+        say_error(&claimed);
     }
     ret_end->exit_code = recovery.counts[RECOVER_LEFT] > 0 ? EXIT_NEGATIVE : EXIT_OK;
     return options_given(options, OPTION_JSON) ? say_as_json(&recovery, err)

@@ -14,7 +14,8 @@
 #include "process.h"
 #include "production-claim-priv.h"
 
-const struct production_place production_host = {"/sys/fs/cgroup", {"/run/lock", "/tmp", NULL}};
+const struct production_place production_host = {
+    .cgroups = "/sys/fs/cgroup", .owner = 0, .folders = {"/run/lock", "/tmp", NULL}};
 
 static int read_boot_id(char boot_id[CLAIM_TEXT_SIZE], struct err *err)
 {
@@ -27,22 +28,31 @@ static int read_boot_id(char boot_id[CLAIM_TEXT_SIZE], struct err *err)
     return 0;
 }
 
+/* And his: nobody claims in the name of a process of another user. */
 static bool is_alive(const struct claim *claim)
 {
+    struct stat facts;
     with_fd process = fd_adopt(os_proc_open(claim->process));
-    return fd_is_open(&process);
+    return fd_is_open(&process) && os_fstat(fd_num(&process), &facts) == 0 &&
+           facts.st_uid == claim->uid;
+}
+
+/* NULL: nobody who claims it lives. */
+static const struct claim *find_living(const struct claims *claims)
+{
+    for (size_t i = 0; i < claims->count; i++) {
+        if (is_alive(&claims->list[i])) {
+            return &claims->list[i];
+        }
+    }
+    return NULL;
 }
 
 /* Somebody has it: whoever claims it and lives, else the watchdog of one who died. */
 static int name_holder(const struct claims *claims, const char *root, struct err *err)
 {
-    const struct claim *holder = claims->count > 0 ? &claims->list[0] : NULL;
-    for (size_t i = 0; i < claims->count; i++) {
-        if (is_alive(&claims->list[i])) {
-            holder = &claims->list[i];
-            break;
-        }
-    }
+    const struct claim *living = find_living(claims);
+    const struct claim *holder = living ? living : claims->count > 0 ? &claims->list[0] : NULL;
     if (!holder) {
         return err_set(err, ERR_CONFLICT,
                        "a process that claims no run holds the lock of '%s' (`lslocks` names it)",
@@ -59,7 +69,7 @@ static int check_remains(const struct claims *claims, int root_fd, struct err *e
     for (size_t i = 0; i < claims->count; i++) {
         const struct claim *one = &claims->list[i];
         with_string path = NULL;
-        int found = claims_find_scope(root_fd, one->scope, &path, err);
+        int found = claim_find_scope(root_fd, one, &path, err);
         if (found < 0) {
             return -1;
         }
@@ -73,12 +83,28 @@ static int check_remains(const struct claims *claims, int root_fd, struct err *e
     return 0;
 }
 
+/* In a user namespace of one's own the tree is another's: there are no folders that can be believed. */
+static int check_root(const struct production_place *place, int root_fd, struct err *err)
+{
+    struct stat facts;
+    int result = os_fstat(root_fd, &facts);
+    if (result < 0) {
+        return err_sys(err, result, "cannot look at '%s'", place->cgroups);
+    }
+    return facts.st_uid == place->owner
+               ? 0
+               : err_set(err, ERR_UNAVAILABLE,
+                         "'%s' belongs to user %u, and not to %u (a user namespace?): the "
+                         "production lock is had outside of it",
+                         place->cgroups, facts.st_uid, place->owner);
+}
+
 static int open_root(const struct production_place *place, struct fd *ret_fd, struct err *err)
 {
     with_fd root = fd_adopt(os_cgroup_open(place->cgroups));
     *ret_fd = fd_adopt(fd_is_open(&root) ? os_openat(fd_num(&root), ".", O_RDONLY | O_DIRECTORY, 0)
                                          : fd_error(&root));
-    return fd_is_open(ret_fd) ? 0
+    return fd_is_open(ret_fd) ? check_root(place, fd_num(ret_fd), err)
                               : err_set(err, ERR_UNAVAILABLE,
                                         "'%s' is no cgroup tree that can be opened (%s), which the "
                                         "production lock needs",
@@ -92,14 +118,14 @@ int production_lock_try(const struct production_place *place, struct production_
     with_production_lock lock = {0};
     with_claims claims = {0};
     if (open_root(place, &lock.fd, err) < 0 || read_boot_id(boot_id, err) < 0 ||
-        claims_open(place->folders, &lock.folder, err) < 0) {
+        claims_open(place->folders, place->owner, &lock.folder, err) < 0) {
         return -1;
     }
     int held = os_flock(fd_num(&lock.fd), LOCK_EX | LOCK_NB);
     if (held < 0 && held != -EWOULDBLOCK) {
         return err_sys(err, held, "cannot lock '%s'", place->cgroups);
     }
-    if (claims_read(&lock.folder, boot_id, &claims, err) < 0) {
+    if (claims_read(place->folders, place->owner, boot_id, &claims, err) < 0) {
         return -1;
     }
     if (held < 0) {
@@ -111,6 +137,17 @@ int production_lock_try(const struct production_place *place, struct production_
     *ret_lock = lock;
     lock = (struct production_lock){0};
     return 0;
+}
+
+int production_lock_look(const struct production_place *place, struct err *err)
+{
+    char boot_id[CLAIM_TEXT_SIZE];
+    with_claims claims = {0};
+    if (read_boot_id(boot_id, err) < 0 ||
+        claims_read(place->folders, place->owner, boot_id, &claims, err) < 0) {
+        return -1;
+    }
+    return find_living(&claims) ? name_holder(&claims, place->cgroups, err) : 0;
 }
 
 static int identify_self(struct claim *claim, struct err *err)
@@ -155,6 +192,44 @@ int production_lock_release(struct production_lock *lock, struct err *err)
     }
     production_lock_done(lock);
     return result < 0 ? err_wrap(err, "cannot take the claim of the production lock back") : 0;
+}
+
+static int forget_in(const struct production_place *place, const char *path, bool look,
+                     struct err *err)
+{
+    char name[CLAIM_NAME_SIZE];
+    struct bfs_facts facts;
+    struct err missing = {0};
+    with_bfs_dir folder = {0};
+    claim_name(os_geteuid(), name);
+    if (bfs_dir_open(AT_FDCWD, path, BFS_TRUST_ANY, &folder, &missing) < 0 ||
+        folder.facts.owner != place->owner || bfs_stat(&folder, name, &facts, &missing) < 0) {
+        return 0;
+    }
+    return look ? 1 : claim_remove(&folder, name, err);
+}
+
+int production_lock_forget(const struct production_place *place, struct err *err)
+{
+    int count = 0;
+    struct err seen = {0};
+    with_production_lock lock = {0};
+    for (size_t i = 0; place->folders[i]; i++) {
+        count += forget_in(place, place->folders[i], true, err);
+    }
+    if (count == 0) {
+        return 0;
+    }
+    /* Only its holder makes one; and who gets it has seen that no claim counts. */
+    if (production_lock_try(place, &lock, &seen) < 0) {
+        return seen.code == ERR_CONFLICT ? 0 : err_set(err, seen.code, "%s", seen.msg);
+    }
+    for (size_t i = 0; place->folders[i]; i++) {
+        if (forget_in(place, place->folders[i], false, err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 void production_lock_done(struct production_lock *lock)

@@ -11,20 +11,25 @@
  * is made when the lock is held, and removed when it is proved that nothing of the run is left; a death leaves
  * it. Whoever takes the lock next looks at all claims of this boot: the one of a run whose scope is still in the
  * cgroup tree keeps everybody out until that is gone (`berm recover --runs`, by its user). Claims lie in
- * a folder of root's that everybody may add to (/run/lock, else /tmp), one for each user, who alone can
+ * a folder of root's that everybody may add to (/run/lock, else /tmp; both are read), one for each user, who alone can
  * write and remove it.
  *
  * Calling sequence
  *   production_lock_try(&production_host, &lock, err)     0; ERR_CONFLICT: held, and by whom
+ *   production_lock_claim(&lock, &claim, err)             at once: who holds it has a name
  *   production_lock_fd(&lock)                             for the watchdog
- *   production_lock_claim(&lock, &claim, err)             when the watchdog is there, before anything is made
  *   production_lock_release(&lock, err)                   when nothing is left: the claim goes, then the lock
  *   production_lock_done(&lock)                           the descriptor alone: a claim stays
+ * Without taking it
+ *   production_lock_look(&production_host, err)           0; ERR_CONFLICT: somebody who lives claims it
+ *   production_lock_forget(&production_host, err)         the claim of this user that counts no longer is removed
  *
- * Errors       ERR_CONFLICT: somebody holds it, or left something; ERR_REFUSED: another user's file has the name of a
- *              claim that is not his; ERR_CORRUPT: a claim that is none; each names the file. ERR_UNAVAILABLE: no
- *              cgroup tree, or no folder for claims. What cannot be looked at is an error and never "free".
- * Limitations  any user can hold the lock and make a claim, and so keep everybody out: he is named, and root can end it.
+ * Errors       ERR_CONFLICT: somebody holds it, or left something; ERR_REFUSED: another user's file has the name of this
+ *              user's claim; ERR_CORRUPT: a claim that is none; each names the file. ERR_UNAVAILABLE: no
+ *              cgroup tree, no folder for claims, or they are not root's (in a user namespace of one's own, where
+ *              anything can be mounted). What cannot be looked at is an error and never "free".
+ * Limitations  any user can hold the lock and make a claim of himself, and so keep everybody out: he is named, and root can
+ *              end it. Who holds it without a claim is not told from who claims and does not hold it.
  *              A container with a cgroup namespace of its own is a host of its own.
  * Source       flock(2), cgroup_namespaces(7), the sticky bit of chmod(1).
  */
@@ -40,8 +45,10 @@
 #include "record.h"
 
 struct production_place {
-    const char *cgroups;    /* root of the cgroup tree */
-    const char *folders[3]; /* for claims: the first that is right; NULL-terminated */
+    const char *cgroups; /* root of the cgroup tree */
+    uint32_t owner;      /* of that and of the folders */
+    const char
+        *folders[3]; /* for claims: the first that is right, and all are read; NULL-terminated */
 };
 extern const struct production_place production_host;
 
@@ -60,6 +67,8 @@ static inline int production_lock_fd(const struct production_lock *lock)
 /* Of this process, now. */
 int production_lock_claim(struct production_lock *lock, const char *run_id, const char *scope,
                           int64_t realtime_ns, struct err *err) must_check;
+int production_lock_look(const struct production_place *place, struct err *err) must_check;
+int production_lock_forget(const struct production_place *place, struct err *err) must_check;
 int production_lock_release(struct production_lock *lock, struct err *err) must_check;
 void production_lock_done(struct production_lock *lock);
 #define with_production_lock cleanup(production_lock_done) struct production_lock

@@ -248,12 +248,11 @@ void run_sealed_done(struct sealed_inputs *inputs);
 #define with_sealed_inputs cleanup(run_sealed_done) struct sealed_inputs
 
 /* turn.c, in this order; each does nothing for a plain run.
- *   run_turn_take()    before there is a watchdog, which gets the lock: waits as long as the request says
- *   run_turn_claim()   the watchdog is there
+ *   run_turn_take()    the scope has its name, and there is no watchdog, which gets the lock: takes and claims it,
+ *                      and waits for that as long as the request says
  *   run_turn_judge()   whose turn it is, if it is another's, is a failed check
  *   run_turn_end()     the claim goes when it is proved that nothing of the run is left */
 void run_turn_take(struct run *run);
-int run_turn_claim(struct run *run, struct err *err) must_check;
 void run_turn_judge(struct run *run);
 void run_turn_end(struct run *run, bool disarmed);
 

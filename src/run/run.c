@@ -463,7 +463,7 @@ static void prepare_all(struct run *run)
     with_string state_dir = run->archive ? state_folder(archive_folder(run->archive)) : NULL;
     preparation->state_dir = state_dir;
     prepare(run->request, preparation);
-    if (run_watch_ready(run, &err) < 0 || run_turn_claim(run, &err) < 0) {
+    if (run_watch_ready(run, &err) < 0) {
         run->facts.not_spawned = true;
         run_fail(run, &err);
     } else if (checks_ok(&preparation->checks) && run_tier_prepare(run, &err) < 0) {

@@ -31,33 +31,55 @@ static int look_at_runs(const struct run *run, struct err *err)
     return 0;
 }
 
-/* The runs first, since that heals what died, and what died keeps the lock. Who has the lock says more than that
- * there is a run. */
+static void set_turn(struct run_turn *turn, const char *code, const struct err *why)
+{
+    turn->code = code;
+    turn->refusal = *why;
+}
+
+/* The claim follows at once: who holds the lock has a name for all others. */
+static void take_lock(struct run *run)
+{
+    struct run_turn *turn = &run->turn;
+    struct err why = {0};
+    if (production_lock_try(&production_host, &turn->lock, &why) < 0) {
+        set_turn(turn, CHECK_LOCK, &why);
+    } else if (production_lock_claim(&turn->lock, run->id, run->scope_name,
+                                     run->request->clock->realtime_ns(), &why) < 0) {
+        set_turn(turn, CHECK_LOCK, &why);
+        production_lock_done(&turn->lock);
+    }
+}
+
+/* The runs first, since that heals what died, and what died keeps the lock. Who is not alone takes no lock, which
+ * others may have; but who has it says more than that there is a run. */
 static void look(struct run *run)
 {
     struct run_turn *turn = &run->turn;
     struct err beside = {0};
-    turn->code = NULL;
-    turn->refusal = (struct err){0};
-    bool is_alone = look_at_runs(run, &beside) == 0;
-    if (production_lock_try(&production_host, &turn->lock, &turn->refusal) < 0) {
-        turn->code = CHECK_LOCK;
-    } else if (!is_alone) {
-        turn->code = CHECK_ACTIVE;
-        turn->refusal = beside;
-        production_lock_done(&turn->lock);
+    struct err holder = {0};
+    set_turn(turn, NULL, &beside);
+    if (look_at_runs(run, &beside) == 0) {
+        take_lock(run);
+        return;
     }
+    bool is_held =
+        production_lock_look(&production_host, &holder) < 0 && holder.code == ERR_CONFLICT;
+    set_turn(turn, is_held ? CHECK_LOCK : CHECK_ACTIVE, is_held ? &holder : &beside);
+}
+
+static bool is_cancelled(const struct run *run)
+{
+    int cancel_fd = run->request->cancel_fd;
+    return cancel_fd >= 0 && os_poll(cancel_fd, POLLIN, 0) > 0;
 }
 
 /* Nobody tells when a lock is free; Ctrl-C is heard at once. */
 static bool may_look_again(struct run *run, int64_t until_ns)
 {
-    const struct run_request *request = run->request;
-    int cancel_fd = request->cancel_fd;
     (void)!os_poll(fd_num(&run->interrupts.signal_fd), POLLIN, LOOK_AGAIN_MS);
-    return interrupts_pending(&run->interrupts) == 0 &&
-           (cancel_fd < 0 || os_poll(cancel_fd, POLLIN, 0) <= 0) &&
-           request->clock->monotonic_ns() < until_ns;
+    return interrupts_pending(&run->interrupts) == 0 && !is_cancelled(run) &&
+           run->request->clock->monotonic_ns() < until_ns;
 }
 
 void run_turn_take(struct run *run)
@@ -83,20 +105,17 @@ void run_turn_take(struct run *run)
                        (long long)((request->clock->monotonic_ns() - began_ns) / NS_PER_MS));
 }
 
-int run_turn_claim(struct run *run, struct err *err)
-{
-    struct production_lock *lock = &run->turn.lock;
-    return production_lock_fd(lock) < 0
-               ? 0
-               : production_lock_claim(lock, run->id, run->scope_name,
-                                       run->request->clock->realtime_ns(), err);
-}
-
 /* Who was asked to stop while it waited ends as interrupted. */
 void run_turn_judge(struct run *run)
 {
     const struct run_turn *turn = &run->turn;
     if (!turn->code || interrupts_pending(&run->interrupts) > 0) {
+        return;
+    }
+    if (is_cancelled(run)) {
+        struct err given_up = {0};
+        (void)err_set(&given_up, ERR_CANCELLED, "cancelled while it waited for its turn");
+        run_fail(run, &given_up);
         return;
     }
     bool locked = turn->code == CHECK_LOCK;
@@ -110,17 +129,18 @@ void run_turn_judge(struct run *run)
                                                 : "`berm recover --runs` says more"));
 }
 
-static bool nothing_is_left(const struct supervise_ending *ending)
+/* Proved, whatever became of the watchdog. Without an ending only its word says that nothing was begun. */
+static bool nothing_is_left(const struct supervise_ending *ending, bool disarmed)
 {
-    const struct supervise_scope *scope = ending ? &ending->scope : NULL;
-    return !ending || (ending->tree_empty && ending->survivor_count == 0 &&
-                       (scope->adapter == SCOPE_NONE || scope->removed.gone));
+    return !ending
+               ? disarmed
+               : ending->tree_empty && ending->survivor_count == 0 && report_removed_scope(ending);
 }
 
 void run_turn_end(struct run *run, bool disarmed)
 {
     struct err ignored = {0};
-    if (disarmed && nothing_is_left(run->ending)) {
+    if (nothing_is_left(run->ending, disarmed)) {
         /* A claim that could not be removed counts no longer: its scope is gone. */
         (void)!production_lock_release(&run->turn.lock, &ignored);
     }
