@@ -184,7 +184,7 @@ struct watch_manifest {
     struct watch_entry file; /* the manifest itself; its parent is the folder of manifests */
     struct watch_entry slots[WATCH_SLOTS];
     struct watch_entry directories[WATCH_DIRECTORIES];
-    struct watch_entry lock;
+    struct watch_entry lock; /* what claims it; without an identity only what is locked */
     struct watch_leaf leaf;
     struct watch_daemon daemons[WATCH_DAEMONS];
     char unit[WATCH_NAME_SIZE]; /* the watchdog's own scope, which it waits for; empty: none */

@@ -8,8 +8,8 @@
  * with the last of them.
  *
  * Beside it stands a claim: a file that says whose run it is, by pid, start time, boot and the name of the scope. It
- * is made when the lock is held, and removed when it is proved that nothing of the run is left; a death leaves
- * it. Whoever takes the lock next looks at all claims of this boot: the one of a run whose scope is still in the
+ * is made when the lock is held, and removed when it is proved that nothing of the run is left; the death of a watchdog
+ * leaves it. Whoever takes the lock next looks at all claims of this boot: the one of a run whose scope is still in the
  * cgroup tree keeps everybody out until that is gone (`berm recover --runs`, by its user). Claims lie in
  * a folder of root's that everybody may add to (/run/lock, else /tmp; both are read), one for each user, who alone can
  * write and remove it.

@@ -92,6 +92,7 @@ static void heal_earlier_runs(struct run *run)
 int run_watch_start(struct run *run, struct err *err)
 {
     struct run_watch *watch = &run->watch;
+    const struct production_lock *lock = &run->turn.lock;
     if (run->offer.adapter == SCOPE_DELEGATED) {
         (void)snprintf(watch->scope_path, sizeof watch->scope_path, "%s/%s", run->offer.place,
                        run->scope_name);
@@ -111,8 +112,10 @@ int run_watch_start(struct run *run, struct err *err)
         .folder = &watch->folder,
         .slots = {[WATCH_SLOT_REPORT] = place_of(run->report_slot),
                   [WATCH_SLOT_RECORD] = place_of(run->record_slot)},
-        .lock_fd = production_lock_fd(&run->turn.lock),
+        .lock_fd = production_lock_fd(lock),
         .lock_path = production_host.cgroups,
+        .claim_folder = lock->claimed ? &lock->folder : NULL,
+        .claim = lock->claimed,
         .unit = watch->unit[0] ? watch->unit : NULL,
         .scope_path = watch->scope_path[0] ? watch->scope_path : NULL,
         .ready_ns = READY_S * NS_PER_S,

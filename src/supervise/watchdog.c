@@ -142,6 +142,26 @@ static int fill_entry(struct watch_entry *entry, const struct bfs_dir *parent, c
                : 0;
 }
 
+static int fill_lock(struct watch_entry *lock, const struct watchdog_request *request,
+                     struct err *err)
+{
+    struct bfs_facts claim;
+    if (request->lock_fd < 0) {
+        return 0;
+    }
+    if (!request->claim_folder) {
+        return copy_text(lock->path, sizeof lock->path, request->lock_path, err) < 0 ||
+                       copy_text(lock->name, sizeof lock->name, "lock", err) < 0
+                   ? -1
+                   : 0;
+    }
+    if (bfs_stat(request->claim_folder, request->claim, &claim, err) < 0) {
+        return -1;
+    }
+    lock->self = identity_of(&claim);
+    return fill_entry(lock, request->claim_folder, request->claim, err);
+}
+
 /* Nobody can guess it, so nobody can have put anything there. */
 static int unpredictable_name(const char *run_id, const char *suffix, char name[WATCH_NAME_SIZE],
                               struct err *err)
@@ -212,12 +232,7 @@ static int fill_manifest(struct watchdog *watchdog, struct err *err)
             return -1;
         }
     }
-    struct watch_entry *lock = &manifest->lock;
-    return request->lock_fd < 0 ? 0
-           : copy_text(lock->path, sizeof lock->path, request->lock_path, err) < 0 ||
-                   copy_text(lock->name, sizeof lock->name, "lock", err) < 0
-               ? -1
-               : 0;
+    return fill_lock(&manifest->lock, request, err);
 }
 
 int watchdog_seal_reports(const struct span texts[WATCH_SLOTS][WATCH_ENDINGS],

@@ -199,6 +199,23 @@ def _(t):
     t.equal((len(place.manifests()), place.said()), (1, {LEFT}))
 
 
+@case("TR-4 WD-5 what claims the lock goes with it when nothing is left, and nobody else's in its place")
+def _(t):
+    claim = t.dir / "slots/claim"
+    for stays in (False, True):
+        place = Place(t)
+        claim.symlink_to("ours")
+        drive = Drive(t, *place.options("--claim", claim))
+        t.equal(drive.first[0], "ready")
+        if stays:
+            claim.with_name("other").symlink_to("theirs")
+            claim.with_name("other").rename(claim)
+        drive.kill()
+        drive.watchdog_ends()
+        t.true(place.lock_is_free(), "it is free")
+        t.equal(os.readlink(claim) if claim.is_symlink() else None, "theirs" if stays else None)
+
+
 @case("WD-3 the lock is another's: nothing stays, and who holds it keeps it")
 def _(t):
     place = Place(t)

@@ -9,6 +9,7 @@
  *                           left as it is
  *     --directory DIR       one is made in there; up to four
  *     --lock FILE
+ *     --claim FILE          what claims it
  *     --unit NAME           the watchdog's own scope
  *     --ready-ms N          (10000)
  *     --scope DIR --leaf NAME [--anchor-leaf NAME]   what is armed
@@ -38,7 +39,7 @@
 enum { TEXT_MAX = 1 << 20 };
 
 static struct err err;
-static struct bfs_dir folder, slot_parents[WATCH_SLOTS], directories[WATCH_DIRECTORIES];
+static struct bfs_dir folder, claims, slot_parents[WATCH_SLOTS], directories[WATCH_DIRECTORIES];
 static struct watchdog_request request = {
     .run_id = "run001", .lock_fd = -1, .ready_ns = 10000 * NS_PER_MS, .clock = &os_clock_real};
 static struct watchdog_leaf leaf = {.kept_fd = -1,
@@ -190,6 +191,12 @@ int main(int argc, char **argv)
         } else if (strcmp(name, "--lock") == 0) {
             request.lock_fd = open(value, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
             request.lock_path = realpath(value, NULL);
+        } else if (strcmp(name, "--claim") == 0) {
+            char *slash = strrchr(value, '/');
+            request.claim = slash + 1;
+            *slash = '\0';
+            open_dir(value, &claims);
+            request.claim_folder = &claims;
         } else if (strcmp(name, "--unit") == 0) {
             request.unit = value;
         } else if (strcmp(name, "--ready-ms") == 0) {

@@ -130,25 +130,59 @@ if not ROOT:
         t.equal((done.status, done.out.decode()), (0, ""))
 
 
+# What a death there leaves of a run at a tier, besides its slot: (fences, promotions). Without its watchdog alone berm ends the
+# run itself: what was released is fenced, since nobody else could have ended it.
+TIER = {"SNAPSHOT_TAKEN": (0, 0), "LOCK_CLAIMED": (0, 0), "FENCE_WRITTEN": (1, 0), "FENCE_CLEARED": (0, 0), "PROMOTED": (0, 1)}
+BEHIND = ("FENCE_CLEARED", "PROMOTED")  # there is no watchdog any more
+
+
+def tier_work(t):
+    top = t.dir / "top"
+    for folder in (top, top / ".git", top / "bench"):
+        folder.mkdir()
+    (top / "berm.yaml").write_text("schema: 1\nentrypoint: { work: { argv: [bench/work] } }\n")
+    (top / "bench/work").write_text("#!/bin/sh\n")
+    (top / "bench/work").chmod(0o755)
+    return ["--cwd", top, "--tier", "small", "--workload", "w", "--promote", "--", "bench/work"]
+
+
+def stored(t, name, member):
+    """What stands in one of the tiers' files, which goes."""
+    path = t.state / "berm" / name
+    found = json.loads(path.read_text())[member] if path.exists() else []
+    path.unlink(missing_ok=True)
+    return len(found)
+
+
+def tier_death(t, deaths, words, victim, name):
+    ((n, after),) = ((n, after) for n, one, _, after in rows() if one == name)
+    what = f"{victim} at {name}"
+    alone = name == "LOCK_CLAIMED"  # no watchdog yet: all that there is has died
+    t.equal(deaths.at_point(victim, words, n), "killed 157\n", what)
+    word, healed = deaths.after("both" if alone else victim, what)
+    left = stored(t, "fences.json", "standing"), stored(t, "promotions.json", "promotions")
+    print(f"# {victim:10} {n:2} {name:16}: {word}{', healed' if healed else ''}, {left}", flush=True)
+    t.equal(word, "final" if victim == "watchdog" else expected(after, True), what)
+    t.equal(left, (0, 1) if victim == "watchdog" and name in BEHIND else TIER[name], what)
+    t.equal(os.path.lexists(f"/run/lock/berm-production-{os.geteuid()}"), False, f"{what}: a claim")
+    deaths.nothing_left(what, "final" if word == "final" else "non-success")
+
+
 if not ROOT:
-    @case("FZ-3 WD-5 the sweep: a run at a tier dies when its source is frozen, and the next one has the copy")
+    @case("FZ-1 FZ-3 FZ-5 TR-3 TR-4 WD-5 the sweep: a run at a tier dies, and the next one has copy, lock and tier",
+          deadline_s=900)
     def _(t):
         deaths = Deaths(t)
-        top = t.dir / "top"
-        for folder in (top, top / ".git", top / "bench"):
-            folder.mkdir()
-        (top / "berm.yaml").write_text("schema: 1\nentrypoint: { work: { argv: [bench/work] } }\n")
-        (top / "bench/work").write_text("#!/bin/sh\n")
-        (top / "bench/work").chmod(0o755)
-        words = ["--cwd", top, "--tier", "small", "--workload", "w", f"--json={t.dir}/record.json", "--", "bench/work"]
-        ((n, after),) = ((n, after) for n, name, _, after in rows() if name == "SNAPSHOT_TAKEN")
-        for victim in ("controller", "both") if LONG else ("controller",):
-            t.equal(deaths.at_point(victim, words, n), "killed 157\n")
-            t.equal(deaths.after(victim, victim)[0], expected(after, True))
-            deaths.nothing_left(victim, "non-success")
+        words = tier_work(t)
+        for victim, name in itertools.product(("controller", "watchdog", "both"), TIER) if LONG else \
+                (("controller", "SNAPSHOT_TAKEN"), ("both", "FENCE_WRITTEN")):
+            if victim == "controller" or name != "LOCK_CLAIMED":
+                tier_death(t, deaths, words, victim, name)
+        words[:0] = [f"--json={t.dir}/record.json"]
         done = t.run(*deaths.command(words), deadline_s=60)
         frozen = json.loads((t.dir / "record.json").read_text())["frozen"]
         t.equal((done.status, frozen["entries"], frozen["files_copied"]), (0, 3, 0), str(done))
+        t.equal((stored(t, "fences.json", "standing"), stored(t, "promotions.json", "promotions")), (0, 1))
 
 
 @case("R43 WD-5 a unit that systemd keeps for nobody, since who was moved there was dead: recover has it forgotten")

@@ -267,8 +267,8 @@ def _(t):
     t.env["XDG_STATE_HOME"] = str(STATE)
     t.equal(report_of("wait.json")["error"]["code"], "LAMINA_SAFE_SUPERVISOR_CRASH")
     (fence,) = standing(t)
-    t.equal((fence["workload"], fence["state"], CLAIM.is_symlink()), ("wait", "active", True))
-    run(t, "small")  # nobody minds the claim of who is gone
+    t.equal((fence["workload"], fence["state"], CLAIM.is_symlink()), ("wait", "active", False))
+    run(t, "small")
     t.equal(CLAIM.is_symlink(), False)
     t.equal(t.berm("fence", "clear", fence["frozen_digest"][:12], "--reason", "killed by hand").status, 0)
 
@@ -338,6 +338,7 @@ def _(t):
         t.wait_until(lambda: left() == ([], []), "the watchdog to be done")
         t.equal(word_of((PLACE / "r.json").read_text()), after, name)
         t.equal((len(standing(t)), len(promoted(t))), (fences, promotions), name)
+        t.equal(CLAIM.is_symlink(), name == "LOCK_CLAIMED", f"{name}: of a run that had no watchdog yet")
         done = t.berm(*words("small", "--promote", "--quiet"))
         t.equal(done.status, 121 if fences else 0, f"{name}: {done}")
         t.equal((len(promoted(t)), CLAIM.is_symlink()), (1 if not fences or promotions else 0, False), name)
