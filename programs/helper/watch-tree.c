@@ -1,5 +1,5 @@
 /* Directories that were made for the run, and whatever lies in them: by descriptor, into no link, no
- * other file system and no deeper than anybody would make them. */
+ * other file system and no deeper than anybody would make them; and what claims the lock. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -145,4 +145,21 @@ uint32_t tree_remove_directories(struct watchdog *watchdog)
         }
     }
     return left;
+}
+
+/* One that cannot go counts no longer. Its folder is everybody's, and found again by its identity. */
+void tree_remove_claim(const struct watchdog *watchdog)
+{
+    struct watch_identity parent;
+    struct watch_identity there;
+    const struct watch_entry *claim = &watchdog->manifest.lock;
+    if (claim->self.inode == 0) {
+        return;
+    }
+    with_fd folder = fd_adopt(os_openat(AT_FDCWD, claim->path, O_RDONLY | O_DIRECTORY, 0));
+    parent = fd_is_open(&folder) ? watch_identity_of(fd_num(&folder)) : (struct watch_identity){0};
+    if (watch_same(&parent, &claim->parent) &&
+        watch_look(fd_num(&folder), claim->name, &there) == 0 && watch_same(&there, &claim->self)) {
+        (void)!os_unlinkat(fd_num(&folder), claim->name, 0);
+    }
 }

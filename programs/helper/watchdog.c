@@ -122,25 +122,6 @@ no_return static void leave(const struct watchdog *watchdog, int status)
     os_exit(status);
 }
 
-/* Nobody else holds it: the controller is no more. The claim goes first, while nobody can make another; one that cannot
- * go counts no longer. Its folder is everybody's, and found again by its identity. */
-static void give_lock_back(struct watchdog *watchdog)
-{
-    struct watch_identity there;
-    const struct watch_entry *claim = &watchdog->manifest.lock;
-    with_fd folder = fd_adopt(
-        claim->self.inode ? os_openat(AT_FDCWD, claim->path, O_RDONLY | O_DIRECTORY, 0) : -ENOENT);
-    struct watch_identity parent = {0};
-    if (fd_is_open(&folder)) {
-        parent = watch_identity_of(fd_num(&folder));
-    }
-    if (watch_same(&parent, &claim->parent) &&
-        watch_look(fd_num(&folder), claim->name, &there) == 0 && watch_same(&there, &claim->self)) {
-        (void)!os_unlinkat(fd_num(&folder), claim->name, 0);
-    }
-    fd_close(&watchdog->lock);
-}
-
 /* What the controller would have done, and the report that it did not. */
 no_return static void end_run(struct watchdog *watchdog)
 {
@@ -150,7 +131,8 @@ no_return static void end_run(struct watchdog *watchdog)
         left |= daemon_remove_objects(watchdog);
     }
     if (left == 0) {
-        give_lock_back(watchdog);
+        tree_remove_claim(watchdog); /* while nobody can make another */
+        fd_close(&watchdog->lock);   /* nobody else holds it: the controller is no more */
     }
     left |= slot_write_reports(watchdog, left == 0 ? WATCH_NOTHING_LEFT : WATCH_SOMETHING_LEFT);
     if (left == 0 && manifest_remove(watchdog) < 0) {

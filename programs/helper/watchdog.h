@@ -91,6 +91,7 @@ uint32_t leaf_end(struct watchdog *watchdog);
 
 /* watch-tree.c */
 uint32_t tree_remove_directories(struct watchdog *watchdog);
+void tree_remove_claim(const struct watchdog *watchdog);
 
 /* watch-daemon.c */
 uint32_t daemon_remove_objects(struct watchdog *watchdog);

@@ -67,7 +67,8 @@ struct watchdog_request {
         *directories[WATCH_DIRECTORIES]; /* where each is to be made; NULL: no more */
     int lock_fd;                         /* to be locked and held; -1: none */
     const char *lock_path;
-    const struct bfs_dir *claim_folder; /* of what claims the lock, and goes before it; NULL: nothing */
+    const struct bfs_dir
+        *claim_folder; /* of what claims the lock, and goes before it; NULL: nothing */
     const char *claim;
     const char *unit;       /* the watchdog's own scope; NULL: it gets none */
     const char *scope_path; /* of a scope's folder that is yet to be made, by a name that nobody can

@@ -133,7 +133,8 @@ if not ROOT:
 # What a death there leaves of a run at a tier, besides its slot: (fences, promotions). Without its watchdog alone berm ends the
 # run itself: what was released is fenced, since nobody else could have ended it.
 TIER = {"SNAPSHOT_TAKEN": (0, 0), "LOCK_CLAIMED": (0, 0), "FENCE_WRITTEN": (1, 0), "FENCE_CLEARED": (0, 0), "PROMOTED": (0, 1)}
-BEHIND = ("FENCE_CLEARED", "PROMOTED")  # there is no watchdog any more
+BEHIND = ("FENCE_CLEARED", "PROMOTED")
+ALONE = ("LOCK_CLAIMED", *BEHIND)  # there is no watchdog yet, or none any more: all that there is has died
 
 
 def tier_work(t):
@@ -157,9 +158,8 @@ def stored(t, name, member):
 def tier_death(t, deaths, words, victim, name):
     ((n, after),) = ((n, after) for n, one, _, after in rows() if one == name)
     what = f"{victim} at {name}"
-    alone = name == "LOCK_CLAIMED"  # no watchdog yet: all that there is has died
     t.equal(deaths.at_point(victim, words, n), "killed 157\n", what)
-    word, healed = deaths.after("both" if alone else victim, what)
+    word, healed = deaths.after("both" if victim == "controller" and name in ALONE else victim, what)
     left = stored(t, "fences.json", "standing"), stored(t, "promotions.json", "promotions")
     print(f"# {victim:10} {n:2} {name:16}: {word}{', healed' if healed else ''}, {left}", flush=True)
     t.equal(word, "final" if victim == "watchdog" else expected(after, True), what)

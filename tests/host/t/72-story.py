@@ -338,7 +338,7 @@ def _(t):
         t.wait_until(lambda: left() == ([], []), "the watchdog to be done")
         t.equal(word_of((PLACE / "r.json").read_text()), after, name)
         t.equal((len(standing(t)), len(promoted(t))), (fences, promotions), name)
-        t.equal(CLAIM.is_symlink(), name == "LOCK_CLAIMED", f"{name}: of a run that had no watchdog yet")
+        t.equal(CLAIM.is_symlink(), name != "FENCE_WRITTEN", f"{name}: there is a watchdog that removes it")
         done = t.berm(*words("small", "--promote", "--quiet"))
         t.equal(done.status, 121 if fences else 0, f"{name}: {done}")
         t.equal((len(promoted(t)), CLAIM.is_symlink()), (1 if not fences or promotions else 0, False), name)
