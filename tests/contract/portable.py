@@ -187,6 +187,18 @@ def _(t):
     t.equal(os.listdir(t.dir / "open") + os.listdir(t.dir / "folder"), [])
 
 
+@portable("PT-1 paths of Windows are refused as every other is: none is resolved, and none leads anywhere")
+def _(t):
+    for path in ("C:\\tools\\run.exe", "C:run.exe", "\\\\?\\C:\\run.exe", "\\\\host\\share\\run.exe", "NUL", "CON:", "run.exe::$DATA",
+                 "..\\..\\run.exe"):
+        (t.dir / "r.json").unlink(missing_ok=True)
+        for words in (["--", path], ["--cwd", path, "--", "/bin/true"], ["--sandbox", "--writable", path, "--", "/bin/true"]):
+            done = t.berm("run", "--report", "r.json", *words)
+            t.equal((done.status, done.out), (121, b""), done)
+            t.equal(valid(t, t.dir / "r.json")["outcome"], "preflight_refused")
+        t.equal(sorted(os.listdir(t.dir)), ["home", "r.json"], path)
+
+
 @portable("PT-1 every other verb is refused by its name, with what the host lacks and what would help")
 def _(t):
     for arguments in (["show"], ["show", "r.json"], ["config", "show"], ["recover", "--runs"], ["gc", "--state"],

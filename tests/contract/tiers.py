@@ -130,4 +130,26 @@ def _(t):
         t.equal(t.berm("run", *words, "--workload", "w", "--report", "r.json", "--", "go").status, 125, words)
 
 
+# The highest that declared work may have, and one more; what the host has decides on those without.
+CEILINGS = {"--memory-mib": (None, 3073), "--memory-high-mib": (None, 3072), "--pids": (64, 65),
+            "--timeout-ms": (1800000, 1800001), "--output-mib": (32, 33), "--temporary-mib": (2048, 2049),
+            "--sample-ms": (250, 251), "--high-samples": (4, 5), "--grace-ms": (2000, 2001)}
+
+
+@case("TR-6 IF-2 every published flag goes down only: above its ceiling a tier is refused, and the ceiling told", deadline_s=90)
+def _(t):
+    (t.dir / ".git").mkdir()
+    (t.dir / "go").write_text("#!/bin/sh\n: >ran\n")
+    (t.dir / "go").chmod(0o755)
+    (t.dir / "berm.yaml").write_text("schema: 1\nentrypoint:\n  go: { argv: [go] }\n")
+    for flag, values in CEILINGS.items():
+        for value, is_above in zip(values, (False, True)):
+            if value:
+                done = t.berm("run", "--tier", "small", "--workload", "w", "--report", "r.json", *AS, flag, value, "--", "go")
+                said = done.err.decode()
+                told = " is above its ceiling" in said and "declared work may use at most " in said
+                t.equal((done.status, told), (121, is_above), done)
+    t.equal((t.dir / "ran").exists(), False)
+
+
 main()
