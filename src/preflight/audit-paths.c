@@ -6,7 +6,7 @@
 
 #include "program-priv.h"
 
-enum { WORD_BYTES = 1024, NAME_BYTES = 255 };
+enum { WORD_BYTES = 4096, NAME_BYTES = 255 };
 
 static bool ends_with(struct span word, const char *suffix)
 {
@@ -166,7 +166,8 @@ int audit_try_word(struct audit *audit, const struct audit_place *place, struct 
         return 0;
     }
     audit->called = called;
-    if (!slash && !called && !audit_is_script_name(word)) {
+    /* Of a text most words are none; of a command every one may be a file. */
+    if (!slash && !called && place->path && !audit_is_script_name(word)) {
         for (size_t i = 0; i < audit->searched.count && result == 0; i++) {
             struct span folder = span_of_string(audit->searched.strings[i]);
             result = try_path(audit, place, folder, word, err);

@@ -22,6 +22,8 @@ static void the_first_word_is_a_file_of_the_repository(void **state)
         {.path = "tools/python3"},
         {.path = "tools/docker", .text = "#!/bin/sh\n"},
         {.path = "e.py", .text = "#!/usr/bin/env python3\n"},
+        {.path = "worker", .text = "#!/bin/sh\ndocker run\n"},
+        {.path = "notes", .text = "docker\n", .plain = true},
     };
     static const struct {
         const char *argv[6];
@@ -73,6 +75,9 @@ static void the_first_word_is_a_file_of_the_repository(void **state)
         {{"bench/run", "--with=podman"}, RULE_CLIENT, "argv[1]: podman"},
         {{"bench/run", "unix:///run/docker.sock"}, RULE_SOCKET, "argv[1]: ///run/docker.sock"},
         {{"bench/run", "bench/link"}, RULE_LINK, "bench/link"},
+        {{"bench/run", "worker"}, RULE_CLIENT, "worker:2: docker"},
+        {{"bench/run", "--worker=worker"}, RULE_CLIENT, "worker:2: docker"},
+        {{"bench/run", "notes"}, RULE_NONE, ""},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct fake_files fake = {files, countof(files), 0};
