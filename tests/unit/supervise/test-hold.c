@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 
 #include "event.h"
 
@@ -22,7 +23,17 @@ static struct {
     int kills;
     bool removed;
     bool has_no_end;
+    int64_t runtime_max_ns; /* that a scope was asked for */
 } kernel;
+
+int __wrap_scope_begin(const struct scope_request *wanted, struct scope **ret_scope,
+                       struct err *err);
+int __wrap_scope_begin(const struct scope_request *wanted, struct scope **ret_scope,
+                       struct err *err)
+{
+    kernel.runtime_max_ns = wanted->runtime_max_ns;
+    return 0;
+}
 
 void __wrap_scope_limits(const struct scope *scope, struct scope_limits *ret_limits);
 void __wrap_scope_limits(const struct scope *scope, struct scope_limits *ret_limits)
@@ -121,6 +132,32 @@ static void what_held_the_run_is_told(void **state)
     assert_non_null(told->leaf_empty);
     assert_non_null(told->removed.gone);
     assert_true(kernel.removed);
+}
+
+/* R15: systemd's end counts from the making of the scope, and is never the one that ends a run: there is time for all that
+ * the run itself may take, and two minutes more. */
+static void systemds_end_is_behind_every_other(void **state)
+{
+    const struct scope_offer offer = {.adapter = SCOPE_DELEGATED};
+    struct interrupts interrupts = {0};
+    struct err err = {0};
+    struct detached *anchor = &broker.hold.anchor;
+    struct fd *const files[] = {&interrupts.signal_fd, &anchor->channel, &anchor->pidfd};
+    for (size_t i = 0; i < countof(files); i++) {
+        *files[i] = fd_adopt((int)syscall(SYS_pidfd_open, getpid(), 0));
+    }
+    anchor->pid = getpid();
+    request.offer = &offer;
+    request.interrupts = &interrupts;
+    request.limits.setup_timeout_ns = 30 * NS_PER_S;
+    assert_int_equal(hold_begin(&broker, &err), 0);
+    assert_int_equal(kernel.runtime_max_ns, (30 + 60 + 5 + 10 + 120) * NS_PER_S);
+    request.limits.timeout_ns = 0; /* none */
+    assert_int_equal(hold_begin(&broker, &err), 0);
+    assert_int_equal(kernel.runtime_max_ns, 0);
+    for (size_t i = 0; i < countof(files); i++) {
+        fd_close(files[i]);
+    }
 }
 
 /* Somebody was never in the tree, and is in the leaf. */
@@ -271,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(what_held_the_run_is_told),
+        CASE(systemds_end_is_behind_every_other),
         CASE(whoever_is_still_in_the_leaf_is_ended),
         CASE(its_own_want_of_memory_ends_a_run),
         CASE(a_fork_that_another_cgroup_refused_ends_nothing),
