@@ -117,6 +117,17 @@ def _(t):
     t.true(other["identity"] != first["identity"] and other["files_copied"] == 1, other)
 
 
+@case("SB-6 an entrypoint has the network of the host when it declares that, and no other has it")
+def _(t):
+    top = repository(t, "#!/bin/sh\nreadlink /proc/self/ns/net\n")
+    net = "  net: { argv: [bench/work, net], network: required, network_reason: it loads }\n"
+    (top / "berm.yaml").write_text(YAML + net)
+    for words, is_of_the_host in (["bench/work"], False), (["bench/work", "net"], True):
+        done, record = run(t, top, *words)
+        of_the_host = done.out.decode() == os.readlink("/proc/self/ns/net") + "\n"
+        t.equal((done.status, of_the_host), (0, is_of_the_host), f"{done} {record['report']['error']}")
+
+
 LOOK = """#!/bin/sh
 head -c 300000 /dev/zero # berm is to take it
 pwd; echo *; ls -A; cat data

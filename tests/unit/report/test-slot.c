@@ -320,6 +320,11 @@ static void a_fallback_report(void **state)
     assert_int_equal(lstat(path, &seen), 0);
     assert_int_equal(seen.st_mode, S_IFREG | 0600);
     assert_int_equal(seen.st_size, strlen(ENDED));
+    char another[256];
+    assert_ok(slot_fallback("k7f3aa", span_of_string(ENDED), another, sizeof another, &err));
+    assert_int_equal(strspn(path + 24, "0123456789abcdef"), 16); /* nobody can foresee it */
+    assert_string_not_equal(path, another);
+    assert_int_equal(unlink(another), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(
         slot_fallback("k7f3aa", span_of(ENDED, (16 << 20) + 1), path, sizeof path, &err), -1);
