@@ -54,10 +54,14 @@ static struct finding probe_sandbox(const struct contain *contain, enum guarante
         return (struct finding){memory_copy_string("no sandbox can be made, see the other reasons"),
                                 memory_copy_string("mend what they name, or do not require it")};
     }
+    const char *remedy = "end that daemon, or do not require it";
+    if (sandbox_shares_network(contain->sandbox)) {
+        remedy = guarantee == GUARANTEE_CONTROL_SOCKETS
+                     ? "use Linux 6.12 or later, or do without the network of the host"
+                     : "leave --network host out";
+    }
     return (struct finding){memory_copy_string(why ? why : "the sandbox does not close it"),
-                            memory_copy_string(sandbox_shares_network(contain->sandbox)
-                                                   ? "leave --network host out"
-                                                   : "end that daemon, or do not require it")};
+                            memory_copy_string(remedy)};
 }
 
 static bool needs_scope(enum guarantee guarantee)
