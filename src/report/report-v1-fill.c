@@ -66,6 +66,11 @@ static const char *const limit_keys[] = {
     "concurrency",
 };
 
+static uint32_t tail_bytes_of(const struct report_facts *facts, int stream)
+{
+    return facts->tail_bytes[stream] ? facts->tail_bytes[stream] : TAIL_BYTES;
+}
+
 static json_t *make_limits(const struct report_facts *facts)
 {
     json_t *limits = json_object();
@@ -79,8 +84,8 @@ static json_t *make_limits(const struct report_facts *facts)
             set(limits, key, json_integer(fact->value));
         }
     }
-    set(limits, "stdout_tail_max_bytes", json_integer(TAIL_BYTES));
-    set(limits, "stderr_tail_max_bytes", json_integer(TAIL_BYTES));
+    set(limits, "stdout_tail_max_bytes", json_integer(tail_bytes_of(facts, STREAM_STDOUT)));
+    set(limits, "stderr_tail_max_bytes", json_integer(tail_bytes_of(facts, STREAM_STDERR)));
     return limits;
 }
 
@@ -283,25 +288,24 @@ static json_t *make_descendants(const struct supervise_ending *ending)
     return descendants;
 }
 
-static char *make_tail(const struct supervise_stream *stream, bool *truncated)
+static char *make_tail(const struct report_facts *facts, int which, bool *truncated)
 {
-    size_t length =
-        stream->tail_length < TAIL_WINDOW_BYTES ? stream->tail_length : TAIL_WINDOW_BYTES;
+    const struct supervise_stream *stream = &facts->ending->stream[which];
     bool whole;
-    with_json tail =
-        redact_tail(span_of(stream->tail, length), stream->tail_start > 0, TAIL_BYTES, &whole);
+    with_json tail = redact_tail(span_of(stream->tail, stream->tail_length), stream->tail_start > 0,
+                                 tail_bytes_of(facts, which), &whole);
     *truncated |= !whole;
     return memory_copy_string(json_string_value(tail));
 }
 
-static void fill_output(struct report_output *output, const struct supervise_ending *ending)
+static void fill_output(struct report_output *output, const struct report_facts *facts)
 {
-    const struct supervise_stream *streams = ending->stream;
+    const struct supervise_stream *streams = facts->ending->stream;
     output->stdout_bytes = number_not_below_zero(streams[STREAM_STDOUT].bytes);
     output->stderr_bytes = number_not_below_zero(streams[STREAM_STDERR].bytes);
     output->total_bytes = output->stdout_bytes + output->stderr_bytes;
-    output->stdout_tail = make_tail(&streams[STREAM_STDOUT], &output->truncated);
-    output->stderr_tail = make_tail(&streams[STREAM_STDERR], &output->truncated);
+    output->stdout_tail = make_tail(facts, STREAM_STDOUT, &output->truncated);
+    output->stderr_tail = make_tail(facts, STREAM_STDERR, &output->truncated);
 }
 
 static json_t *make_events(const struct supervise_ending *ending)
@@ -451,7 +455,7 @@ void report_v1_fill(struct report_v1 *report, const struct report_facts *facts,
     if (ending) {
         report->samples = make_samples(ending);
         report->peaks = make_peaks(ending, &report->samples);
-        fill_output(&report->output, ending);
+        fill_output(&report->output, facts);
     }
     if (facts->crash != CRASH_NONE && report->samples.count == 0) {
         memory_free(report->samples.objects);

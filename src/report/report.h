@@ -89,6 +89,7 @@ struct report_facts {
     const json_t *envelope;        /* for preflight.envelope; NULL: not done yet */
     struct limit_fact limits[LIMIT_COUNT];
     int limit_count;
+    uint32_t tail_bytes[STREAM_COUNT];  /* how much of a stream's end it keeps; 0: TAIL_BYTES */
     const struct report_frozen *frozen; /* NULL: not at a tier, or not come to */
     const json_t
         *admission; /* members of preflight: attestation, promotion, retry; NULL: likewise */
@@ -132,8 +133,8 @@ int report_child_exit_code(const struct supervise_ending *ending) must_check;
 /* How much of a command line, and how many variables by name, a record holds; the rest is counted. */
 enum { REPORT_COMMAND_BYTES = 64 << 10, REPORT_VARIABLES = 512, REPORT_NAME_BYTES = 256 };
 /* Room for a record with everything in it that there can be, written readably; what slot_take() should
- * set aside. */
-enum { REPORT_RESERVE_BYTES = 1 << 20 };
+ * set aside; with a tail of TAIL_STRUCTURED_BYTES, slot_reserve(). */
+enum { REPORT_RESERVE_BYTES = 1 << 20, REPORT_STRUCTURED_RESERVE_BYTES = 8 << 20 };
 
 /* The berm.run/v1 object; its member "report" is the v1 report. Called by the process that owns the
  * run: the record names it by pid, start time and boot. */

@@ -103,7 +103,9 @@ void sink_open(struct sink *sink, int fd);
 ssize_t sink_write(struct sink *sink, const char *bytes, size_t n) must_check;
 void sink_done(struct sink *sink);
 
-/* tail.c: the last TAIL_WINDOW_BYTES, as a ring until tail_straighten(). */
+/* tail.c: the last bytes of a stream, and TAIL_MARGIN_BYTES more, as a ring until tail_straighten(). */
+void tail_open(struct supervise_stream *facts, uint32_t bytes);
 void tail_add(struct supervise_stream *facts, const char *bytes,
               size_t n); /* before facts->bytes grows */
 void tail_straighten(struct supervise_stream *facts);
+void tail_done(struct supervise_stream *facts);

@@ -39,6 +39,7 @@ void streams_open(struct streams *streams, const struct supervise_request *reque
     for (int i = 0; i < STREAM_COUNT; i++) {
         struct stream *stream = &streams->stream[i];
         stream->facts = &ending->stream[i];
+        tail_open(stream->facts, request->tail_bytes[i] ? request->tail_bytes[i] : TAIL_BYTES);
         stream->keep_fd = request->keep_fd[i];
         stream->buffer = (char *)first + i * STREAM_BUFFER_BYTES;
         stream->sink = i;

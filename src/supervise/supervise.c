@@ -388,5 +388,8 @@ int supervise_run(const struct supervise_request *request, struct supervise_endi
 
 void supervise_ending_free(struct supervise_ending *ending)
 {
+    for (int i = 0; ending && i < STREAM_COUNT; i++) {
+        tail_done(&ending->stream[i]);
+    }
     memory_free(ending);
 }

@@ -93,9 +93,10 @@ struct supervise_request {
     char *const *environment; /* without a sandbox: that has its own */
     int cwd_fd;               /* borrowed, like every descriptor here */
     int stdin_fd;
-    int pass_fd[STREAM_COUNT]; /* where payload bytes go as they come; -1: nowhere */
-    int keep_fd[STREAM_COUNT]; /* files that keep the prefix; -1: none */
-    int64_t keep_bytes;        /* how much each file may keep */
+    int pass_fd[STREAM_COUNT];         /* where payload bytes go as they come; -1: nowhere */
+    int keep_fd[STREAM_COUNT];         /* files that keep the prefix; -1: none */
+    int64_t keep_bytes;                /* how much each file may keep */
+    uint32_t tail_bytes[STREAM_COUNT]; /* of its end in the ending; 0: TAIL_BYTES */
     struct supervise_limits limits;
     /* A descendant that outlives the first process ends the run at LIMIT_DETACHED; who is gone within a sample
      * interval was about to end. Else it is ended all the same, and only counted. */
@@ -143,7 +144,8 @@ enum supervise_how {
 };
 
 enum { SAMPLE_COUNT = 64, DESCENDANT_COUNT = 256, SURVIVOR_COUNT = 32, STOP_SIGNAL_COUNT = 16 };
-enum { TAIL_BYTES = 8192, TAIL_WINDOW_BYTES = 16384 }; /* redaction sees more than is kept */
+/* What a report may keep of the end of a stream; redaction sees the margin besides. */
+enum { TAIL_BYTES = 8192, TAIL_STRUCTURED_BYTES = 1 << 20, TAIL_MARGIN_BYTES = 8192 };
 
 struct supervise_sample {
     int64_t elapsed_ms; /* since creation */
@@ -192,9 +194,10 @@ struct supervise_stream {
     int64_t kept_bytes;
     int64_t tail_start; /* offset of the window's first byte in the whole stream */
     uint32_t tail_length;
-    int pass_error; /* errno that ended passing on (EPIPE: the reader left), 0: none */
-    bool held_open; /* somebody outside the tree still held it at the end */
-    char tail[TAIL_WINDOW_BYTES];
+    int pass_error;      /* errno that ended passing on (EPIPE: the reader left), 0: none */
+    bool held_open;      /* somebody outside the tree still held it at the end */
+    uint32_t tail_bytes; /* that a report may keep of it */
+    char *tail;          /* the window; owned by the ending */
 };
 
 struct supervise_scope {

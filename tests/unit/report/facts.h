@@ -39,11 +39,17 @@ static inline struct supervise_ending *make_ending(void)
     ending->sample_count = 1;
     ending->samples[0] = (struct supervise_sample){10, 4000, 3, 2, -1, -1, -1};
     ending->tree_empty = claim_tree_empty();
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        ending->stream[i].tail = memory_new(TAIL_STRUCTURED_BYTES + TAIL_MARGIN_BYTES);
+    }
     return ending;
 }
 
 static inline void free_ending(struct supervise_ending **ending)
 {
+    for (int i = 0; *ending && i < STREAM_COUNT; i++) {
+        memory_free((*ending)->stream[i].tail);
+    }
     memory_free(*ending);
     *ending = NULL;
 }

@@ -233,7 +233,7 @@ static void every_combination_of_facts_has_a_valid_report(void **state)
         printf("#   %ld %s\n", product.outcomes[i], outcome_name((enum outcome)i));
         assert_true(product.outcomes[i] > 0);
     }
-    memory_free(product.ending);
+    free_ending(&product.ending);
     memory_free(product.seen);
     checks_done(&product.ok);
     checks_done(&product.failed);

@@ -262,6 +262,29 @@ static void output(void **state)
     assert_true(json_is_true(at(long_one, "output.truncated")));
 }
 
+/* TR-7: limits says how much may stand there, and no more does. */
+static void a_result_has_a_longer_tail(void **state)
+{
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.ending = ending;
+    facts.tail_bytes[STREAM_STDOUT] = TAIL_STRUCTURED_BYTES;
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        struct supervise_stream *stream = &ending->stream[i];
+        stream->tail_length = TAIL_STRUCTURED_BYTES + TAIL_MARGIN_BYTES;
+        memset(stream->tail, 'x', stream->tail_length);
+        stream->tail[5] = '\n';
+        stream->tail_start = 1;
+        stream->bytes = 1 + stream->tail_length;
+    }
+    with_json report = report_of(&facts);
+    int_is(report, "limits.stdout_tail_max_bytes", 1048576);
+    int_is(report, "limits.stderr_tail_max_bytes", 8192);
+    assert_int_equal(json_string_length(at(report, "output.stdout_tail")), 1048576);
+    assert_int_equal(json_string_length(at(report, "output.stderr_tail")), 8192);
+    assert_true(json_is_true(at(report, "output.truncated")));
+}
+
 static void termination(void **state)
 {
     with_checks checks = {0};
@@ -364,6 +387,7 @@ int main(void)
         cmocka_unit_test(samples_and_peaks),
         cmocka_unit_test(descendants),
         cmocka_unit_test(output),
+        cmocka_unit_test(a_result_has_a_longer_tail),
         cmocka_unit_test(termination),
         cmocka_unit_test(what_was_left),
         cmocka_unit_test(refusals),

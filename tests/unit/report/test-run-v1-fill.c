@@ -175,8 +175,9 @@ static void everything_at_once(void **state)
                                                                .missed = 15};
     }
     for (int i = 0; i < STREAM_COUNT; i++) {
-        memset(ending->stream[i].tail, 1, TAIL_WINDOW_BYTES); /* six bytes each in JSON */
-        ending->stream[i].tail_length = TAIL_WINDOW_BYTES;
+        ending->stream[i].tail_length = TAIL_BYTES + TAIL_MARGIN_BYTES;
+        memset(ending->stream[i].tail, 1,
+               ending->stream[i].tail_length); /* six bytes each in JSON */
     }
     ending->daemon_count = DAEMON_COUNT;
     for (int i = 0; i < DAEMON_COUNT; i++) {
@@ -209,6 +210,15 @@ static void everything_at_once(void **state)
     assert_int_equal(json_write(record, JSON_READABLE, &text, &err), 0);
     print_message("# a record with everything in it takes %zu bytes\n", buf_length(&text));
     assert_true(buf_length(&text) <= REPORT_RESERVE_BYTES);
+    /* TR-7 */
+    ending->stream[STREAM_STDOUT].tail_length = TAIL_STRUCTURED_BYTES + TAIL_MARGIN_BYTES;
+    memset(ending->stream[STREAM_STDOUT].tail, 1, ending->stream[STREAM_STDOUT].tail_length);
+    facts.tail_bytes[STREAM_STDOUT] = TAIL_STRUCTURED_BYTES;
+    with_json longest = record_of(&facts);
+    with_buf more = buf_new(16 << 20);
+    assert_int_equal(json_write(longest, JSON_READABLE, &more, &err), 0);
+    print_message("# and with a result %zu bytes\n", buf_length(&more));
+    assert_true(buf_length(&more) <= REPORT_STRUCTURED_RESERVE_BYTES);
     strvec_done(&words);
     strvec_done(&variables);
 }

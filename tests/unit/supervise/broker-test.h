@@ -38,7 +38,7 @@ static unused void broker_end(struct broker *broker)
     streams_done(&broker->streams);
     spawn_done(&broker->spawn);
     tree_done(&broker->tree);
-    free(broker->ending);
+    supervise_ending_free(broker->ending);
 }
 
 static unused struct supervise_request broker_request(void)

@@ -178,7 +178,7 @@ static unused void trial_done(struct trial *trial)
 /* What the payload said on a stream, as a string. */
 static unused const char *trial_said(struct trial *trial, int stream)
 {
-    static char text[STREAM_COUNT][TAIL_WINDOW_BYTES + 1];
+    static char text[STREAM_COUNT][TAIL_STRUCTURED_BYTES + TAIL_MARGIN_BYTES + 1];
     const struct supervise_stream *facts = &trial->ending->stream[stream];
     memcpy(text[stream], facts->tail, facts->tail_length);
     text[stream][facts->tail_length] = '\0';

@@ -51,7 +51,7 @@ static void rig_end(struct rig *rig)
     }
     streams_done(&rig->streams);
     fd_close(&rig->epoll);
-    free(rig->ending);
+    supervise_ending_free(rig->ending);
 }
 
 /* One turn of the loop: what is ready now, as bits of enum watch. */

@@ -261,10 +261,24 @@ static void o6_ten_megabytes_are_counted_to_the_byte(void **state)
     assert_int_equal(ending->stream[STREAM_STDOUT].bytes, 10000000);
     assert_int_equal(ending->stream[STREAM_STDOUT].passed_bytes, 10000000);
     assert_int_equal(ending->stream[STREAM_STDOUT].kept_bytes, 1000);
-    assert_int_equal(ending->stream[STREAM_STDOUT].tail_start, 10000000 - TAIL_WINDOW_BYTES);
+    assert_int_equal(ending->stream[STREAM_STDOUT].tail_start,
+                     10000000 - TAIL_BYTES - TAIL_MARGIN_BYTES);
     assert_int_equal(lseek(file, 0, SEEK_END), 10000000);
     close(file);
     close(trial.request.keep_fd[STREAM_STDOUT]);
+    trial_done(&trial);
+}
+
+/* TR-7: of one stream more may be wanted. */
+static void the_tail_is_as_long_as_it_is_wanted(void **state)
+{
+    struct trial trial =
+        trial_of("/bin/sh", "-c", "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2");
+    trial.request.tail_bytes[STREAM_STDOUT] = TAIL_STRUCTURED_BYTES;
+    const struct supervise_ending *ending = trial_ending(&trial);
+    assert_int_equal(ending->stream[STREAM_STDOUT].tail_length,
+                     TAIL_STRUCTURED_BYTES + TAIL_MARGIN_BYTES);
+    assert_int_equal(ending->stream[STREAM_STDERR].tail_length, TAIL_BYTES + TAIL_MARGIN_BYTES);
     trial_done(&trial);
 }
 
@@ -402,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_reader_that_leaves_ends_the_payload_as_a_pipe_would),
         cmocka_unit_test(o3_a_closed_stream_is_not_the_end),
         cmocka_unit_test(o6_ten_megabytes_are_counted_to_the_byte),
+        cmocka_unit_test(the_tail_is_as_long_as_it_is_wanted),
         cmocka_unit_test(output_that_cannot_be_kept_stops_the_run),
         cmocka_unit_test(d11_few_descriptors_are_enough_for_a_big_tree),
         cmocka_unit_test(t18_a_real_time_signal_is_told_by_its_number),
