@@ -213,6 +213,8 @@ struct bfs_stage {
  * full one fails. */
 int bfs_stage_open(const struct bfs_dir *dir, mode_t mode, uint64_t reserve_bytes,
                    struct bfs_stage *ret_stage, struct err *err) must_check;
+/* Room for so many bytes in all, before any is written: of no effect where the filesystem sets none aside. */
+int bfs_stage_reserve(struct bfs_stage *stage, uint64_t bytes, struct err *err) must_check;
 int bfs_stage_write(struct bfs_stage *stage, struct span bytes, struct err *err) must_check;
 /* Ends the stage: synced, named, directory synced. On failure nothing of the name has changed,
  * except that a failed last sync (ERR_SYS "sync directory") leaves the new content there. */

@@ -55,7 +55,7 @@ static int open_stage(struct bfs_stage *stage, mode_t mode, struct err *err)
     }
 }
 
-static int reserve(struct bfs_stage *stage, uint64_t bytes, struct err *err)
+int bfs_stage_reserve(struct bfs_stage *stage, uint64_t bytes, struct err *err)
 {
     if (bytes == 0) {
         return 0;
@@ -76,7 +76,7 @@ int bfs_stage_open(const struct bfs_dir *dir, mode_t mode, uint64_t reserve_byte
                    struct bfs_stage *ret_stage, struct err *err)
 {
     with_bfs_stage stage = {.dir = dir};
-    if (open_stage(&stage, mode, err) < 0 || reserve(&stage, reserve_bytes, err) < 0) {
+    if (open_stage(&stage, mode, err) < 0 || bfs_stage_reserve(&stage, reserve_bytes, err) < 0) {
         return -1;
     }
     *ret_stage = stage;

@@ -191,6 +191,13 @@ struct slot *slot_take(const char *path, const char *run_id, struct span provisi
     return taken;
 }
 
+int slot_reserve(struct slot *slot, size_t bytes, struct err *err)
+{
+    return bfs_stage_reserve(&slot->final, bytes, err) < 0
+               ? err_wrap(err, "no room for '%s'", slot->path)
+               : 0;
+}
+
 /* The directory is the one that was bound, is still where its path says, and is still ours. */
 static int check_parent(const struct slot *slot, struct err *err)
 {

@@ -43,6 +43,8 @@ struct slot;
 /* NULL on failure; nothing was taken then. */
 struct slot *slot_take(const char *path, const char *run_id, struct span provisional,
                        size_t reserve_bytes, struct err *err) must_check;
+/* More blocks than were asked for at first, when it is known that the record can be longer. */
+int slot_reserve(struct slot *slot, size_t bytes, struct err *err) must_check;
 /* A second publication is possible, without blocks of its own. */
 int slot_publish(struct slot *slot, struct span final, struct err *err) must_check;
 const char *slot_path(const struct slot *slot); /* absolute, physical parent */

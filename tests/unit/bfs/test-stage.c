@@ -211,6 +211,9 @@ static void what_was_set_aside_is_there(void **state)
     struct stat stat_now;
     assert_int_equal(fstat(bfs_stage_fd(&stage), &stat_now), 0);
     assert_true(!can || stat_now.st_blocks * 512 >= 1 << 20);
+    assert_ok(bfs_stage_reserve(&stage, 2 << 20, &err));
+    assert_int_equal(fstat(bfs_stage_fd(&stage), &stat_now), 0);
+    assert_true(!can || stat_now.st_blocks * 512 >= 2 << 20);
     with_bfs_stage much = {0};
     assert_fails(bfs_stage_open(&place->dir, 0600, UINT64_MAX, &much, &err), ERR_SYS);
     assert_int_equal(err.sys, EFBIG);

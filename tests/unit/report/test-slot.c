@@ -354,8 +354,8 @@ static void fill_disk(const char *path)
 
 enum { CANNOT_MOUNT = 77 };
 
-/* D7: the disk fills up after the slot was taken; the final record has its blocks. */
-static int survives_a_full_disk(const char *path)
+/* D7: the disk fills up after the slot was taken; the final record has its blocks, and those that it got later. */
+static int publishes_on_a_full_disk(const char *path, size_t bytes)
 {
     if (mount_private(path, "size=1m,mode=0700") < 0) {
         return CANNOT_MOUNT;
@@ -363,17 +363,27 @@ static int survives_a_full_disk(const char *path)
     struct err err = {0};
     with_string name = memory_format("%s/r.json", path);
     with_slot slot = slot_take(name, "k7f3aa", span_of_string(WAITING), RESERVE_BYTES, &err);
-    if (!slot) {
+    if (!slot || (bytes > RESERVE_BYTES && slot_reserve(slot, bytes, &err) < 0)) {
         return 1;
     }
     fill_disk(path);
-    with_string final = memory_new(RESERVE_BYTES);
-    memset(final, 'x', RESERVE_BYTES);
+    with_string final = memory_new(bytes);
+    memset(final, 'x', bytes);
     struct stat seen;
-    return slot_publish(slot, span_of(final, RESERVE_BYTES), &err) < 0 || lstat(name, &seen) < 0 ||
-                   seen.st_size != RESERVE_BYTES
+    return slot_publish(slot, span_of(final, bytes), &err) < 0 || lstat(name, &seen) < 0 ||
+                   seen.st_size != (off_t)bytes
                ? 2
                : 0;
+}
+
+static int survives_a_full_disk(const char *path)
+{
+    return publishes_on_a_full_disk(path, RESERVE_BYTES);
+}
+
+static int survives_it_with_more(const char *path)
+{
+    return publishes_on_a_full_disk(path, 3 * RESERVE_BYTES);
 }
 
 /* D7: with no room at all nothing is begun, and what was there stays. */
@@ -434,6 +444,7 @@ static void in_a_child(void **state, int (*check)(const char *path))
 static void a_full_disk_does_not_take_the_verdict(void **state)
 {
     in_a_child(state, survives_a_full_disk);
+    in_a_child(state, survives_it_with_more);
 }
 
 static void a_full_disk_at_the_start(void **state)
