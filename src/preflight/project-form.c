@@ -94,6 +94,10 @@ static const struct form_field workload_fields[] = {
                .maximum = 64, .doc = "what may stand in its words"),
     FORM_FIELD(struct project_workload, timeout_s, FORM_NUMBER, .minimum = 1, .maximum = 31622400,
                .doc = "wall time in seconds; without it there is no limit"),
+    FORM_FIELD(struct project_workload, structured_output, FORM_BOOL,
+               .doc =
+                   "its standard output is a result, such as JSON: a report keeps the last 1 MiB "
+                   "of it, and not 8 KiB"),
     FORM_FIELD(struct project_workload, oracle, FORM_PART, .part = &oracle_form,
                .doc = "the check of its result"),
 };

@@ -76,6 +76,7 @@ struct project_workload {
     struct strvec argv;
     struct form_named parameters; /* project_parameter */
     int64_t timeout_s;            /* 0: none */
+    bool structured_output;
     struct project_oracle oracle; /* item.line 0: none */
 };
 

@@ -139,6 +139,7 @@ static int add_workloads(struct view *view, json_t *all, struct err *err)
         json_object_set_new(json, "parameters", parameters_json(&one->parameters));
         json_object_set_new(json, "timeout_s",
                             one->timeout_s ? json_integer(one->timeout_s) : json_null());
+        json_object_set_new(json, "structured_output", json_boolean(one->structured_output));
         json_object_set_new(json, "oracle",
                             one->oracle.item.line ? texts(&one->oracle.argv) : json_null());
         if (set_audit(view, strvec_argv(&one->argv), ENTRYPOINT_FILE_OR_INTERPRETER, json, err) <

@@ -110,6 +110,8 @@ static void check_work(struct run_request *request, struct preparation *preparat
         with_string what =
             memory_format("the command is not to be run as workload '%s'", workload->item.name);
         refuse_command(checks, what, &verdict);
+    } else {
+        request->workload_structured = workload->structured_output;
     }
     request->workload_timeout_ms = workload->timeout_s * 1000;
 }

@@ -276,7 +276,7 @@ void run_context_fill(const struct run *run, const struct scope *scope,
                       struct run_context *ret_context);
 
 /* publish.c */
-enum { RUN_RECORD_MAX_BYTES = 4 << 20 };
+enum { RUN_RECORD_MAX_BYTES = REPORT_STRUCTURED_RESERVE_BYTES };
 int run_render(const json_t *value, struct buf *out, struct err *err) must_check;
 const json_t *run_inner_report(const json_t *record);
 /* What the facts amount to, into every place that was taken; then old records give way. */

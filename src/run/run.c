@@ -309,6 +309,18 @@ static void note_measures(struct run *run)
     }
 }
 
+/* The blocks of the final record are set aside before anything runs. */
+static int reserve_more(struct run *run, struct err *err)
+{
+    struct slot *slots[] = {run->record_slot, run->report_slot};
+    for (size_t i = 0; i < countof(slots); i++) {
+        if (slots[i] && slot_reserve(slots[i], REPORT_STRUCTURED_RESERVE_BYTES, err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static void supervise(struct run *run)
 {
     const struct run_request *request = run->request;
@@ -318,6 +330,10 @@ static void supervise(struct run *run)
         return;
     }
     struct err err = {0};
+    if (preparation->wanted.workload_structured && reserve_more(run, &err) < 0) {
+        run_fail(run, &err);
+        return;
+    }
     bool has_scope = run->offer.adapter != SCOPE_NONE;
     if (preparation->sandbox && (sandbox_open(preparation->sandbox, &err) < 0 ||
                                  (!has_scope && seal_sandbox(run, &err) < 0))) {
@@ -346,6 +362,7 @@ static void supervise(struct run *run)
         .keep_bytes = preparation->limits.values.output_bytes
                           ? preparation->limits.values.output_bytes
                           : KEEP_DEFAULT_BYTES,
+        .tail_bytes = {run->facts.tail_bytes[STREAM_STDOUT], run->facts.tail_bytes[STREAM_STDERR]},
         .limits = preparation->limits.values,
         .detached_fails = request->authority == AUTHORITY_DECLARED,
         .interrupts = &run->interrupts,
@@ -451,6 +468,9 @@ static void tell_prepared(struct run *run)
     if (preparation->envelope_known) {
         run->envelope = envelope_to_json(&preparation->envelope, preparation->cwd_path);
         facts->envelope = run->envelope;
+    }
+    if (preparation->wanted.workload_structured) {
+        facts->tail_bytes[STREAM_STDOUT] = TAIL_STRUCTURED_BYTES;
     }
     memcpy(facts->limits, preparation->limits.facts, sizeof facts->limits);
     facts->limit_count = preparation->limits.count;

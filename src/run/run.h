@@ -92,6 +92,7 @@ struct run_request {
     /* The declared work of the project that argv is; refused when it is not. NULL: none. */
     const char *workload;
     int64_t workload_timeout_ms; /* what its declaration says; the run finds it out itself */
+    bool workload_structured;    /* likewise: a report keeps more of its standard output */
     enum context_tier tier;      /* CONTEXT_TIER_NONE: a plain run */
     bool promote;                /* a success of it opens the next tier */
     int64_t wait_ms; /* at a tier, for its turn; 0: not at all, -1: for as long as it takes */

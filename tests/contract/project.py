@@ -159,6 +159,34 @@ workload:
     t.equal([one["value"] for one in limits if one["name"] == "timeout"], [77000], limits)
 
 
+@case("TR-7 of a workload that declares a result the report keeps 1 MiB of stdout, of any other work 8 KiB; no limit is raised")
+def _(t):
+    project(t, """\
+schema: 1
+workload:
+  result: { argv: [./run], structured_output: true }
+  plain: { argv: [./run] }
+""", run="#!/bin/sh\nyes 'a line of some length' | head -c 2000000\nyes err | head -c 100000 >&2\n")
+    for name, most in (("result", 1 << 20), ("plain", 8192), (None, 8192)):
+        workload = ["--workload", name] if name else []
+        done = t.berm("run", "--report", "r.json", *workload, "--", "./run")
+        report = json.loads((t.dir / "r.json").read_text())
+        t.equal((done.status, t.berm("validate-report", "--file", "r.json").status), (0, 0), str(name))
+        limits, output = report["limits"], report["output"]
+        t.equal((limits["stdout_tail_max_bytes"], limits["stderr_tail_max_bytes"]), (most, 8192))
+        t.equal((len(output["stdout_tail"]), len(output["stderr_tail"])), (most, 8192))
+        t.equal((output["stdout_bytes"], output["truncated"]), (2000000, True))
+        t.true(output["stdout_tail"] in ("a line of some length\n" * 91000)[:2000000], "another tail")
+    refused(t, t.berm("run", "--workload", "result", "--report", "r.json", "--", "true"), "[preflight.entrypoint]")
+    limits = json.loads((t.dir / "r.json").read_text())["limits"]
+    t.equal((limits["stdout_tail_max_bytes"], limits["stderr_tail_max_bytes"]), (8192, 8192))
+    done = t.berm("run", "--report", "r.json", "--workload", "result", "--output-max", "64K", "--", "./run")
+    report = json.loads((t.dir / "r.json").read_text())
+    t.equal((done.status, report["termination"]["limit"]), (120, "output"), str(done))
+    shown = t.berm("config", "show", "--json").json()["workloads"]
+    t.equal([(one["name"], one["structured_output"]) for one in shown], [("result", True), ("plain", False)])
+
+
 @case("TR-1 EP-1 a tier launches a declared entrypoint only, with a workload and a report")
 def _(t):
     project(t, "schema: 1\nentrypoint:\n  e: { argv: [bench/run, '1'] }\n", bench__run=RUN)

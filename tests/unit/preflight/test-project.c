@@ -37,7 +37,8 @@ static const char whole[] =
     "    argv: [python3, bench.py, --size, \"{size}\"]\n"
     "    parameters: { size: [1000, 100000] }\n"
     "    timeout_s: 60\n"
-    "    oracle: { argv: [python3, check.py], strength: contract_check }\n";
+    "    oracle: { argv: [python3, check.py], strength: contract_check }\n"
+    "    structured_output: true\n";
 
 /* EP-1, SB-3, SB-6, SI-1: what the design's example declares is what is read. */
 static void a_whole_file_is_read(void **state)
@@ -69,6 +70,7 @@ static void a_whole_file_is_read(void **state)
     const struct project_workload *scan = project.workload.items;
     assert_int_equal(scan->timeout_s, 60);
     assert_int_equal(scan->oracle.strength, 1);
+    assert_true(scan->structured_output); /* TR-7 */
     assert_int_equal(scan->oracle.item.line, 26);
 }
 

@@ -202,6 +202,24 @@ static void every_limit_of_declared_work_has_its_ceiling(void **state)
     }
 }
 
+/* TR-7: more of a result is kept, and no more may be written. */
+static void a_result_does_not_raise_the_limit_of_output(void **state)
+{
+    struct run_request request = run_request_plain();
+    struct envelope envelope = host();
+    struct run_limits limits;
+    request.authority = AUTHORITY_DECLARED;
+    request.workload_structured = true;
+    with_checks at = {0};
+    run_limits_decide(&request, &envelope, &limits, &at);
+    assert_true(checks_ok(&at));
+    assert_int_equal(limits.values.output_bytes, 32 << 20);
+    request.output_bytes = (32 << 20) + 1;
+    with_checks above = {0};
+    run_limits_decide(&request, &envelope, &limits, &above);
+    assert_string_equal(checks_first_failed(&above)->code, "preflight.ceiling");
+}
+
 /* The mark of declared work goes down with its limit. */
 static void a_lower_limit_lowers_the_ceiling_of_its_mark(void **state)
 {
@@ -224,6 +242,7 @@ int main(void)
         cmocka_unit_test(a_high_mark_lies_below_the_limit),
         cmocka_unit_test(declared_work_only_goes_down),
         cmocka_unit_test(every_limit_of_declared_work_has_its_ceiling),
+        cmocka_unit_test(a_result_does_not_raise_the_limit_of_output),
         cmocka_unit_test(a_lower_limit_lowers_the_ceiling_of_its_mark),
     };
     return cmocka_run_group_tests_name("run/limits", tests, NULL, NULL);

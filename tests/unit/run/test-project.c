@@ -162,6 +162,32 @@ static void work_is_what_it_is_called(void **state)
     }
 }
 
+/* TR-7: of that very work, where it is declared so; and that limits what it writes as before. */
+static void a_result_is_declared_to_be_one(void **state)
+{
+    write_file("berm.yaml",
+               "schema: 1\nworkload:\n  w: { argv: [./run] }\n"
+               "  s: { argv: [./run], structured_output: true }\n",
+               0600);
+    write_file("run", "#!/bin/sh\n", 0700);
+    static char run[] = "./run";
+    char *const argv[] = {run, NULL};
+    static const struct {
+        const char *workload;
+        bool structured;
+    } cases[] = {{NULL, false}, {"w", false}, {"s", true}};
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct run_request request = run_request_plain();
+        request.workload = cases[i].workload;
+        request.argv = argv;
+        with_preparation preparation;
+        apply(top, &request, &preparation);
+        assert_true(checks_ok(&preparation.checks));
+        assert_int_equal(request.workload_structured, cases[i].structured);
+        assert_int_equal(request.output_bytes, 0);
+    }
+}
+
 /* EP-1, SB-3, SB-6, TR-2: a tier launches a declared entrypoint, with what its declaration says. */
 static void a_tier_launches_what_is_declared(void **state)
 {
@@ -169,7 +195,8 @@ static void a_tier_launches_what_is_declared(void **state)
                "schema: 1\nentrypoint:\n  e: { argv: [sub/run, '1'] }\n"
                "  n: { argv: [sub/run, net], network: required, network_reason: it loads }\n"
                "  s: { argv: [sub/run, out], scratch: sub, scratch_reason: it writes }\n"
-               "workload:\n  w: { argv: [sub/run, net] }\n",
+               "workload:\n  w: { argv: [sub/run, net] }\n"
+               "  r: { argv: [sub/run, '1'], structured_output: true }\n",
                0600);
     write_file("sub/run", "#!/bin/sh\n", 0700);
     with_string sub = memory_format("%s/sub", top);
@@ -184,6 +211,8 @@ static void a_tier_launches_what_is_declared(void **state)
         {"any", top, {"sub/run", "net"}, NULL, true},
         {"w", top, {"sub/run", "net"}, NULL, true},
         {"w", top, {"sub/run", "1"}, "workload 'w'", false},
+        {"r", top, {"sub/run", "1"}, NULL, false},
+        {"r", top, {"sub/run", "net"}, "workload 'r'", true},
         {"any", top, {"sub/run", "2"}, "[undeclared]", false},
         {"any", top, {"sub/run", "out"}, "it writes", false},
         {"any", sub, {"sub/run", "1"}, "its words are meant for", false},
@@ -206,6 +235,8 @@ static void a_tier_launches_what_is_declared(void **state)
             (failed && !strstr(all, cases[i].wanted))) {
             fail_msg("case %zu: %s", i, all);
         }
+        bool result = cases[i].workload[0] == 'r' && !cases[i].network; /* TR-7 */
+        assert_int_equal(request.workload_structured, result);
         if (!failed) {
             assert_non_null(preparation.entrypoint);
             assert_int_equal(request.host_network, cases[i].network);
@@ -229,6 +260,7 @@ int main(void)
         cmocka_unit_test(a_sandbox_may_be_the_projects),
         cmocka_unit_test(a_broken_file_is_a_refusal),
         cmocka_unit_test(work_is_what_it_is_called),
+        cmocka_unit_test(a_result_is_declared_to_be_one),
         cmocka_unit_test(a_tier_launches_what_is_declared),
     };
     return cmocka_run_group_tests_name("run/project", tests, make_tree, remove_tree);
