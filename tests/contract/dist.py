@@ -14,9 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from tap import berm_path, case, main  # noqa: E402
 from tree import TOP  # noqa: E402
 
-MESON = """project('berm', version: '9.8.7')
+MESON = """project('berm', 'c', version: '9.8.7')
 subdir('programs/berm')
 """
+OPTIONS = "option('faults', type: 'boolean', value: false)\noption('fuzz', type: 'boolean', value: false)\n"
 INSTALL = """configure_file(input: 'berm.in', output: 'berm', copy: true, install: true, install_dir: 'bin',
   install_mode: 'rwxr-xr-x')
 """
@@ -26,7 +27,7 @@ BERM = "#!/bin/sh\n[ \"$*\" = 'envelope --json' ] && cat \"$ENVELOPE\"\n"
 def project(t):
     """A small project that builds a program which says of itself what $ENVELOPE holds."""
     tree = t.dir / "tree"
-    for name, text in {"meson.build": MESON, "programs/berm/meson.build": INSTALL, "programs/berm/berm.in": BERM,
+    for name, text in {"meson.build": MESON, "meson_options.txt": OPTIONS, "programs/berm/meson.build": INSTALL, "programs/berm/berm.in": BERM,
                        ".gitignore": "/build/\n"}.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text)
@@ -82,6 +83,22 @@ def _(t):
     (tree / "more").write_text("not committed")
     refused(t, t.run("tools/dist", cwd=tree), 1, "differs from its commit")
     t.equal((tree / "build/dist").exists(), False)
+
+
+@case("PT-3 of a build that is not whole, or is for tests alone: no package, and what would help is said")
+def _(t):
+    tree = project(t)
+    attest(t, tree)
+    for option, word in (("faults=true", "faults=True"), ("fuzz=true", "fuzz=True"),
+                         ("b_sanitize=address", "b_sanitize=")):
+        t.equal(t.run("meson", "configure", "build", f"-D{option}", cwd=tree).status, 0)
+        refused(t, t.run("tools/dist", cwd=tree), 1, f"built with {word}", "tools/build")
+        back = option.partition("=")[0]
+        t.equal(t.run("meson", "configure", "build", f"-D{back}={'none' if back == 'b_sanitize' else 'false'}",
+                      cwd=tree).status, 0)
+    refused(t, t.run("tools/dist", cwd=tree), 1, "older than its source", "ninja -C")
+    t.equal(t.run("ninja", "-C", "build", cwd=tree).status, 0)
+    t.equal(t.run("tools/dist", cwd=tree).status, 0)
 
 
 @case("PT-3 on a qualified host: source, installed files and their digests, the same bytes each time")

@@ -60,11 +60,12 @@ def no_runs_left():
     return not [name for name in names if name.startswith("berm-")]
 
 
-# What meson would do: the guest has none, and what is packed was built elsewhere.
+# What meson and ninja would do: the guest has none, and what is packed was built elsewhere.
 MESON = """#!/bin/sh
-case $1 in
-introspect) echo '{"version": "9.8.7"}' ;;
-install)
+case "$1 $2" in
+*buildoptions) echo '[{"name": "faults", "value": false}]' ;;
+introspect*) echo '{"version": "9.8.7"}' ;;
+install*)
     while [ "$1" != --destdir ]; do shift; done
     mkdir -p "$2/usr/bin" && cp "$BERM_BUILD/programs/berm/berm" "$2/usr/bin/" ;;
 esac
@@ -77,8 +78,9 @@ def source(t):
     (tree / "tools").mkdir(parents=True)
     shutil.copy(TOP / "tools/dist", tree / "tools/dist")
     (t.dir / "bin").mkdir()
-    (t.dir / "bin/meson").write_text(MESON)
-    (t.dir / "bin/meson").chmod(0o755)
+    for name, text in (("meson", MESON), ("ninja", "#!/bin/sh\necho 'ninja: no work to do.'\n")):
+        (t.dir / "bin" / name).write_text(text)
+        (t.dir / "bin" / name).chmod(0o755)
     t.env |= {"PATH": f"{t.dir}/bin:{t.env['PATH']}", "BERM_BUILD": str(BUILD), "XDG_STATE_HOME": str(STATE),
               **{f"GIT_{who}_{what}": "x@y" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}}
     for command in (["git", "init", "-q"], ["git", "add", "."], ["git", "commit", "-qm", "all"]):
