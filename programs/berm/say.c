@@ -52,6 +52,11 @@ void say_words(const struct buf *text)
     (void)!say_whole(STDERR_FILENO, text); /* there is nowhere left to say so */
 }
 
+void say_add(struct buf *out, const char *text)
+{
+    text_neutralise(out, span_of_string(text));
+}
+
 void say_error(const struct err *err)
 {
     with_buf text = buf_new(WORDS_BYTES);

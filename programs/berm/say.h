@@ -18,8 +18,9 @@ enum { SAY_JSON_BYTES = 64 << 20 };
 
 int say_result(const struct buf *text, struct err *err) must_check;
 int say_json(const json_t *value, struct err *err) must_check; /* readable, with a newline */
-void say_words(const struct buf *text); /* complete lines that begin with "berm: " */
-void say_error(const struct err *err);  /* "berm: " and the message, neutralised */
+void say_add(struct buf *out, const char *text); /* neutralised: it may be anybody's words */
+void say_words(const struct buf *text);          /* complete lines that begin with "berm: " */
+void say_error(const struct err *err);           /* "berm: " and the message, neutralised */
 /* All of it, also to a descriptor that somebody has made non-blocking; -errno. */
 int say_whole(int fd, const struct buf *text) must_check;
 /* Is it a terminal that shows colours, and does nobody mind (NO_COLOR)? */

@@ -10,38 +10,33 @@
 
 enum { TEXT_BYTES = 1 << 20 };
 
-static void add(struct buf *out, const char *text)
-{
-    text_neutralise(out, span_of_string(text));
-}
-
 static void add_fence(struct buf *out, const struct fence *fence)
 {
     text_neutralise(out, span_of(fence->frozen_digest, FENCE_ID_LENGTH));
     buf_add_format(out, "  %s", fence_state_name((enum fence_state)fence->state));
     if (fence->limit) {
         buf_add_char(out, ' ');
-        add(out, fence->limit);
+        say_add(out, fence->limit);
     }
     buf_add_string(out, "  ");
-    add(out, fence->workload);
+    say_add(out, fence->workload);
     buf_add_string(out, "  ");
-    add(out, fence->tier);
+    say_add(out, fence->tier);
     buf_add_string(out, "  ");
-    add(out, fence->since);
+    say_add(out, fence->since);
     buf_add_string(out, "  run ");
-    add(out, fence->run_id);
+    say_add(out, fence->run_id);
     buf_add_string(out, "  ");
-    add(out, fence->repository);
+    say_add(out, fence->repository);
     buf_add_char(out, '\n');
 }
 
 static void add_clearing(struct buf *out, const struct fence_clearing *clearing)
 {
     buf_add_string(out, "cleared ");
-    add(out, clearing->cleared_at);
+    say_add(out, clearing->cleared_at);
     buf_add_string(out, ": ");
-    add(out, clearing->reason);
+    say_add(out, clearing->reason);
     buf_add_string(out, "\n  ");
     add_fence(out, &clearing->fence);
 }

@@ -7,11 +7,6 @@
 
 enum { TEXT_BYTES = 1 << 20, SHOWN_DIGITS = 12 };
 
-static void add(struct buf *out, const char *text)
-{
-    text_neutralise(out, span_of_string(text));
-}
-
 static int say_as_words(const struct promotions *promotions, struct err *err)
 {
     const struct promotion *list = promotions->promotions.objects;
@@ -19,15 +14,15 @@ static int say_as_words(const struct promotions *promotions, struct err *err)
     for (size_t i = 0; i < promotions->promotions.count; i++) {
         const struct promotion *one = &list[i];
         buf_add_format(&text, "%-6s  ", promotion_tier_name((enum promotion_tier)one->tier));
-        add(&text, one->workload);
+        say_add(&text, one->workload);
         buf_add_string(&text, "  ");
-        add(&text, one->recorded_at);
+        say_add(&text, one->recorded_at);
         buf_add_string(&text, "  run ");
-        add(&text, one->run_id);
+        say_add(&text, one->run_id);
         buf_add_string(&text, "  work ");
         text_neutralise(&text, span_of(one->frozen_digest, SHOWN_DIGITS));
         buf_add_string(&text, "  ");
-        add(&text, one->repository);
+        say_add(&text, one->repository);
         buf_add_char(&text, '\n');
     }
     buf_add_format(&text, "%zu promotion%s\n", promotions->promotions.count,

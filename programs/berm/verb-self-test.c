@@ -4,15 +4,9 @@
 #include "process.h"
 #include "qualify.h"
 #include "say.h"
-#include "text.h"
 #include "verb.h"
 
 enum { WORDS_BYTES = 4096, TEXT_BYTES = 65536 };
-
-static void add(struct buf *out, const char *text)
-{
-    text_neutralise(out, span_of_string(text));
-}
 
 /* On stderr, as soon as it is known. */
 static void say_case(void *context, int number, const struct attestation_case *one)
@@ -22,7 +16,7 @@ static void say_case(void *context, int number, const struct attestation_case *o
                    attestation_case_name((enum attestation_case_id)one->id));
     if (one->error) {
         buf_add_string(&text, "FAILED: ");
-        add(&text, one->error->message);
+        say_add(&text, one->error->message);
     } else {
         buf_add_format(&text, "passed, %lld.%03lld s", (long long)(one->duration_ms / 1000),
                        (long long)(one->duration_ms % 1000));
@@ -45,19 +39,19 @@ static int say_as_words(const struct qualify_result *result, struct err *err)
                    : result->refused   ? "refused"
                                        : "not passed",
                    passed, CASE_COUNT);
-    add(&text, attestation->adapter);
+    say_add(&text, attestation->adapter);
     buf_add_format(&text, "\nqualified  %s\n",
                    attestation->qualified_for_production_tiers ? "for production tiers, until the "
                                                                  "host or berm changes"
                                                                : "no");
     if (attestation->refusal) {
         buf_add_string(&text, "why        ");
-        add(&text, attestation->refusal->message);
+        say_add(&text, attestation->refusal->message);
         buf_add_char(&text, '\n');
     }
     if (result->path) {
         buf_add_string(&text, "file       ");
-        add(&text, result->path);
+        say_add(&text, result->path);
         buf_add_char(&text, '\n');
     }
     return say_result(&text, err);
