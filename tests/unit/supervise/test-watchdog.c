@@ -296,14 +296,21 @@ static void what_has_its_reservation_goes_too(void **state)
     die_with(place, &daemon, KEPT);
 }
 
+/* Reserved: neither of its objects is there. */
+static struct watch_daemon make_absent_daemon(const struct place *place)
+{
+    struct watch_daemon daemon = make_daemon(place, WATCH_DAEMON_RESERVED, "");
+    (void)unlinkat(bfs_dir_fd(&place->folder), "s", 0);
+    (void)unlinkat(bfs_dir_fd(&place->folder), "l", 0);
+    return daemon;
+}
+
 static void a_folder_that_is_another_is_refused(void **state)
 {
     struct place *place = *state;
     struct err err = {0};
-    struct watch_daemon daemon = make_daemon(place, WATCH_DAEMON_RESERVED, "");
+    struct watch_daemon daemon = make_absent_daemon(place);
     int folder = bfs_dir_fd(&place->folder);
-    (void)unlinkat(folder, "s", 0);
-    (void)unlinkat(folder, "l", 0);
     daemon.place.parent.inode++;
     with_watchdog watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
@@ -355,10 +362,8 @@ static void a_late_answer_is_taken_for_no_other(void **state)
 {
     struct place *place = *state;
     struct err err = {0};
-    struct watch_daemon daemon = make_daemon(place, WATCH_DAEMON_RESERVED, "");
+    struct watch_daemon daemon = make_absent_daemon(place);
     int folder = bfs_dir_fd(&place->folder);
-    (void)unlinkat(folder, "s", 0);
-    (void)unlinkat(folder, "l", 0);
     place->request.directories[0] = NULL;
     with_watchdog watchdog = start(&place->request, fd_num(&place->reports), &err);
     assert_non_null(watchdog);
