@@ -139,16 +139,20 @@ def _(t):
     t.equal(fish(t, "berm show k7"), {"k7f3aa"})
 
 
-@case("man pages say everything and please mandoc")
+@case("every verb of berm help has a man page, which programs/generate/meson.build must name")
 def _(t):
-    needs(t, "mandoc")
     pages = sorted(FOLDER.glob("*.1"))
     listed = t.run(FOLDER.parent / "berm/berm", "help").out.decode().split("Start with")[0]
     verbs = re.findall(r"^  ([a-z-]+)  ", listed, re.M)
     t.true(len(verbs) > 8, verbs)
     t.equal({page.name for page in pages},
             {"berm.1"} | {f"berm-{verb}.1" for verb in set(verbs) - {"help", "version"}})
-    for page in pages:
+
+
+@case("man pages say everything and please mandoc")
+def _(t):
+    needs(t, "mandoc")
+    for page in sorted(FOLDER.glob("*.1")):
         text = page.read_text()
         for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"):
             t.contains(text, f".SH {section}\n")
