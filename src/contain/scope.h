@@ -214,7 +214,9 @@ enum { SCOPE_EVENT_FDS = 3 };
 void scope_event_fds(const struct scope *scope, int fds[SCOPE_EVENT_FDS]);
 
 struct scope_events { /* counts; -1: not known */
-    int64_t oom;      /* the leaf itself was out of memory: its own limit, nobody else's */
+    /* The leaf itself was out of memory, by its own limit and nobody else's: once and more often, since each of its
+     * processes that finds nothing to reclaim is counted. */
+    int64_t oom;
     int64_t
         oom_kill; /* something was killed for want of memory, here or above; no number of processes */
     int64_t memory_max;

@@ -167,7 +167,9 @@ def _(t):
         drive = Drive(t, "--memory", 40 * MIB, payload=("sh", "-c", both, ATTACK)).made()
         t.equal(drive.order("wait", "ended"), "2 9", "killed by SIGKILL")
         events = drive.values("events")
-        t.true(events["oom"] == 1 and events["oom_kill"] > 1 and events["memory_max"] > 0, events)
+        # Each charge that found nothing to reclaim is counted: a second process of the group can come there as well
+        # before it is killed.
+        t.true(events["oom"] > 0 and events["oom_kill"] > 1 and events["memory_max"] > 0, events)
         t.wait_until(lambda: drive.values("events")["populated"] == 0, "the whole group to die")
         counters = drive.values("counters")
         t.equal(counters["memory_peak_bytes"], 40 * MIB)
