@@ -21,6 +21,7 @@ enum {
     LOCK_WAIT_MS = 5000,
     UNITS_MS = 20000, /* for systemd, and all runs together */
     UNITS_AT_START_MS = 3000,
+    SCOPE_MS = 500, /* for systemd to remove a scope by itself, before it is asked to */
 };
 
 const char *recover_state_name(enum recover_state state)
@@ -185,10 +186,10 @@ static void bind_to_file(const struct pass *pass, const struct found *found, boo
 }
 
 static int adopt(const struct pass *pass, const struct found *found, const struct remains *remains,
-                 uint32_t *ret_left, struct err *err)
+                 int64_t scope_ms, uint32_t *ret_left, struct err *err)
 {
-    return remains_adopt(remains, &pass->folder, found->reports, pass->clock, pass->units_until_ns,
-                         ret_left, err);
+    return remains_adopt(remains, &pass->folder, found->reports, pass->clock, scope_ms, ret_left,
+                         err);
 }
 
 /* The run is ended and told first, though systemd is silent, which may have a unit that holds nobody: for that the
@@ -196,11 +197,11 @@ static int adopt(const struct pass *pass, const struct found *found, const struc
 static int end_with_units(const struct pass *pass, const struct found *found,
                           const struct remains *remains, uint32_t *left, struct err *err)
 {
-    if (adopt(pass, found, remains, left, err) < 0 ||
+    if (adopt(pass, found, remains, SCOPE_MS, left, err) < 0 ||
         remains_forget_units(remains, pass->runtime_dir, pass->units_until_ns, err) < 0) {
         return -1;
     }
-    if ((*left & WATCH_LEFT_CGROUP) && adopt(pass, found, remains, left, err) < 0) {
+    if ((*left & WATCH_LEFT_CGROUP) && adopt(pass, found, remains, 0, left, err) < 0) {
         return -1;
     }
     return *left != 0 ? 0
@@ -218,7 +219,7 @@ static void end(const struct pass *pass, const struct found *found, struct remai
     bind_to_file(pass, found, !has_units, &remains->manifest.file);
     watchdog_remove_unfinished(&pass->folder, found->name); /* what it says stands in the old one */
     int result = has_units ? end_with_units(pass, found, remains, &left, &err)
-                           : adopt(pass, found, remains, &left, &err);
+                           : adopt(pass, found, remains, 0, &left, &err);
     if (result < 0 || left != 0) {
         left |= result < 0 ? WATCH_LEFT_MANIFEST : 0;
         one->state = RECOVER_LEFT;

@@ -56,11 +56,10 @@ struct remains {
 };
 
 int remains_open(struct remains *remains, struct err *err) must_check;
-/* A new watchdog ends it. scope_until_ns: half of what is left until then is waited for systemd to remove its
- * scope; 0: as long as a watchdog waits. *ret_left: WATCH_LEFT_... bits, 0: all is gone; so is the manifest, where
- * its own identity stands in it. */
+/* A new watchdog ends it. scope_ms: so long systemd may take to remove its scope; 0: as at any end. *ret_left:
+ * WATCH_LEFT_... bits, 0: all is gone; so is the manifest, where its own identity stands in it. */
 int remains_adopt(const struct remains *remains, const struct bfs_dir *folder, struct span reports,
-                  const struct os_clock *clock, int64_t scope_until_ns, uint32_t *ret_left,
+                  const struct os_clock *clock, int64_t scope_ms, uint32_t *ret_left,
                   struct err *err) must_check;
 /* systemd may have units of it. */
 bool remains_have_units(const struct remains *remains);

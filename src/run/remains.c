@@ -238,14 +238,11 @@ static int borrow(const struct fd *fd)
 }
 
 int remains_adopt(const struct remains *remains, const struct bfs_dir *folder, struct span reports,
-                  const struct os_clock *clock, int64_t scope_until_ns, uint32_t *ret_left,
+                  const struct os_clock *clock, int64_t scope_ms, uint32_t *ret_left,
                   struct err *err)
 {
-    int64_t left_ms = (scope_until_ns - clock->monotonic_ns()) / NS_PER_MS;
     struct adoption adoption = {
-        .scope_ms = scope_until_ns == 0 ? 0
-                    : left_ms > 1       ? left_ms / 2
-                                        : 1,
+        .scope_ms = scope_ms,
         .manifest = &remains->manifest,
         .reports = reports,
         .folder_fd = bfs_dir_fd(folder),
