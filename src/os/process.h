@@ -22,6 +22,13 @@
 /* Fork with a pidfd of the child: clone3(CLONE_PIDFD), or fork and pidfd_open where the kernel has
  * no clone3. In the child 0; in the parent the pid and *ret_pidfd. */
 pid_t os_clone_child(struct fd *ret_pidfd) must_check;
+
+/* The same for a child that at once executes something or exits: it runs child_main, on a stack of its own, in the
+ * memory of this process, which waits for that (CLONE_VM | CLONE_VFORK, clone(2)); so no page is copied, now or when it
+ * is written to. child_main changes nothing that this process goes on using, and what it returns is its exit
+ * status. */
+pid_t os_clone_lent(int (*child_main)(void *argument), void *argument,
+                    struct fd *ret_pidfd) must_check;
 int os_pidfd_open(pid_t pid) must_check;
 int os_pidfd_signal(int pidfd, int signal) must_check;
 /* To the whole process group that the pidfd's process leads or led; -EINVAL before Linux 6.9. */

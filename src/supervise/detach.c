@@ -46,9 +46,17 @@ static int place_descriptors(int channel, int image)
     return result < 0 ? result : os_close_from(FIRST_FREE_FD);
 }
 
+struct descent {
+    const struct detach_request *request;
+    int channel;
+    int image;
+};
+
 /* Its end is all that says that it failed: the other end of its channel is closed. */
-no_return static void become_helper(const struct detach_request *request, int channel, int image)
+static int become_helper(void *argument)
 {
+    const struct descent *descent = argument;
+    const struct detach_request *request = descent->request;
     char name[] = "berm-helper";
     char duty[32];
     size_t n = strnlen(request->duty, sizeof duty - 1);
@@ -56,25 +64,23 @@ no_return static void become_helper(const struct detach_request *request, int ch
     duty[n] = '\0';
     char *argv[] = {name, duty, NULL};
     char *none[] = {NULL};
-    if (place_descriptors(channel, image) >= 0) {
+    if (place_descriptors(descent->channel, descent->image) >= 0) {
         (void)!os_execveat(IMAGE_FD, argv, request->environment ? request->environment : none);
     }
-    os_exit(NOT_STARTED);
+    return NOT_STARTED;
 }
 
-no_return static void stand_between(const struct detach_request *request, int channel, int image)
+static int stand_between(void *argument)
 {
+    const struct descent *descent = argument;
     fault_role("between");
-    with_fd pidfd = {0};
-    pid_t pid = os_clone_child(&pidfd);
-    if (pid == 0) {
-        become_helper(request, channel, image);
-    }
+    struct fd pidfd = {0}; /* goes with the process */
+    pid_t pid = os_clone_lent(become_helper, argument, &pidfd);
     struct made made = {.sys = pid < 0 ? (int32_t)pid : 0, .pid = pid};
     int number = fd_is_open(&pidfd) ? fd_num(&pidfd) : -1;
-    ssize_t sent = number < 0 ? os_send(channel, &made, sizeof made)
-                              : os_send_fds(channel, &made, sizeof made, &number, 1);
-    os_exit(sent < 0 ? NOT_STARTED : 0);
+    ssize_t sent = number < 0 ? os_send(descent->channel, &made, sizeof made)
+                              : os_send_fds(descent->channel, &made, sizeof made, &number, 1);
+    return sent < 0 ? NOT_STARTED : 0;
 }
 
 /* The process in between has ended: what it had to say has been said. */
@@ -99,10 +105,8 @@ static int make(const struct detach_request *request, struct detached *detached)
     if (result < 0) {
         return result;
     }
-    pid_t pid = os_clone_child(&between);
-    if (pid == 0) {
-        stand_between(request, fd_num(&far), image);
-    }
+    struct descent descent = {request, fd_num(&far), image};
+    pid_t pid = os_clone_lent(stand_between, &descent, &between);
     if (pid < 0) {
         return (int)pid;
     }

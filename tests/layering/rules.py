@@ -212,7 +212,7 @@ def change_faults(files):
 
 CREATION = (r"\b(?:v?fork|clone3?|posix_spawnp?|exec(?:v|ve|vp|vpe|l|le|lp)|execveat|fexecve"
             r"|system|popen)\s*\(|\bSYS_(?:v?fork|clone3?|execve(?:at)?)\b")
-BOUNDARY = r"\bos_(?:clone_child|execveat)\b"
+BOUNDARY = r"\bos_(?:clone_child|clone_lent|execveat)\b"
 
 
 def process_faults(files):

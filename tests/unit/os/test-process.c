@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "event.h"
@@ -40,6 +41,29 @@ static void a_child_is_known_by_a_descriptor(void **state)
     assert_int_equal(info.si_code, CLD_EXITED);
     assert_int_equal(info.si_status, 7);
     assert_int_equal(os_waitid(P_ALL, 0, &info, WEXITED | WNOHANG, NULL), -ECHILD);
+}
+
+static int note_and_return_8(void *argument)
+{
+    *(pid_t *)argument = getpid();
+    return 8;
+}
+
+static void a_lent_child_has_ended_or_executes_when_its_parent_goes_on(void **state)
+{
+    struct fd pidfd = {0};
+    siginfo_t info;
+    pid_t *noted =
+        mmap(NULL, sizeof *noted, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid = os_clone_lent(note_and_return_8, noted, &pidfd);
+    assert_true(pid > 0);
+    assert_int_equal(fcntl(fd_num(&pidfd), F_GETFD), FD_CLOEXEC);
+    assert_int_equal(os_waitid(P_PIDFD, fd_num(&pidfd), &info, WEXITED, NULL), 0);
+    assert_int_equal(*noted, pid);
+    assert_int_equal(info.si_code, CLD_EXITED);
+    assert_int_equal(info.si_status, 8);
+    (void)munmap(noted, sizeof *noted);
+    fd_close(&pidfd);
 }
 
 static void wait_for_a_signal(void)
@@ -273,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_is_known_by_a_descriptor),
+        cmocka_unit_test(a_lent_child_has_ended_or_executes_when_its_parent_goes_on),
         cmocka_unit_test(a_signal_goes_through_the_descriptor),
         cmocka_unit_test(one_can_die_of_any_signal),
         cmocka_unit_test(ignored_signals_are_known),
