@@ -35,11 +35,11 @@ static void begin(struct broker *broker)
 {
     struct supervise_ending *ending = broker->ending;
     os_boundary(BOUNDARY_STOPPING);
-    proof_reap_some(&broker->reaper, broker_elapsed_ms(broker));
-    look(broker);
     if (ending->stop_signal_count > 0) {
         return;
     }
+    proof_reap_some(&broker->reaper, broker_elapsed_ms(broker));
+    look(broker);
     for (int i = 0; i < broker->tree.member_limit; i++) {
         const struct member *member = &broker->tree.members[i];
         if (member_alive(member) && member->record >= 0) {
@@ -53,6 +53,8 @@ static void begin(struct broker *broker)
 
 void terminate_ask(struct broker *broker)
 {
+    /* From the request on: who stops a run waits no longer because it has many processes. */
+    broker->grace_until_ns = broker_now(broker) + broker->request->limits.grace_ns;
     begin(broker);
     if (tree_signal_all(&broker->tree, SIGTERM) > 0) {
         note_signal(broker->ending, SIGTERM);
@@ -61,7 +63,6 @@ void terminate_ask(struct broker *broker)
     if (tree_signal_all(&broker->tree, SIGCONT) > 0) {
         note_signal(broker->ending, SIGCONT);
     }
-    broker->grace_until_ns = broker_now(broker) + broker->request->limits.grace_ns;
 }
 
 /* The leader's group first: one call that nobody in it outruns. Then whoever a pass over /proc

@@ -36,7 +36,7 @@ static void a_signal_that_berm_did_not_send_is_told(void **state)
 static void a_timeout_ends_the_whole_tree(void **state)
 {
     struct trial trial = trial_of("/bin/sh", "-c", "sleep 100 & sleep 100");
-    trial.request.limits.timeout_ns = 200 * NS_PER_MS;
+    trial.request.limits.timeout_ns = 1000 * NS_PER_MS;
     const struct supervise_ending *ending = trial_ending(&trial);
     assert_int_equal(ending->how, ENDED_LIMIT);
     assert_int_equal(ending->limit, LIMIT_TIMEOUT);
