@@ -28,7 +28,7 @@ struct scope_operations {
     int (*begin)(struct scope *scope, struct err *err);
     /* Until the anchor is in the scope's folder, which is open then. */
     int (*join)(struct scope *scope, struct err *err);
-    /* What the adapter itself set, read back. */
+    /* What the adapter itself set, read back; and who else was to be somewhere is there. */
     int (*verify)(struct scope *scope, struct err *err);
     /* Has a process brought into the leaf that the caller may not move; NULL: nobody else can. */
     int (*fetch)(struct scope *scope, struct proc_identity who, struct err *err);

@@ -64,10 +64,15 @@ static int must_be_in(struct proc_identity who, const char *unit, struct err *er
 static int join(struct scope *scope, struct err *err)
 {
     const struct scope_request *request = &scope->request;
-    if (bus_wait_unit(scope->bus, &scope->unit, request->deadline_ns, err) < 0 ||
-        scope_find_folder(scope, request->anchor, err) < 0) {
-        return -1;
-    }
+    return bus_wait_unit(scope->bus, &scope->unit, request->deadline_ns, err) < 0 ||
+                   scope_find_folder(scope, request->anchor, err) < 0
+               ? -1
+               : 0;
+}
+
+static int join_watchdog(struct scope *scope, struct err *err)
+{
+    const struct scope_request *request = &scope->request;
     if (request->watchdog.pid == 0) {
         return 0;
     }
@@ -83,6 +88,9 @@ static int verify(struct scope *scope, struct err *err)
     static const char interface[] = "org.freedesktop.systemd1.Scope";
     struct bus_property seen[] = {{.interface = interface, .name = "OOMPolicy", .is_text = true},
                                   {.interface = interface, .name = "RuntimeMaxUSec"}};
+    if (join_watchdog(scope, err) < 0) {
+        return -1;
+    }
     bus_hear_no_jobs(scope->bus);
     if (bus_unit_properties(scope->bus, scope->name, seen, countof(seen),
                             scope->request.deadline_ns, err) < 0) {

@@ -228,8 +228,7 @@ static int give_folders(struct scope *scope, struct err *err)
 int scope_finish(struct scope *scope, struct err *err)
 {
     if (scope->operations->join(scope, err) < 0 || scope_leaves_make(scope, err) < 0 ||
-        scope_set_outer(scope, true, err) < 0 || scope->operations->verify(scope, err) < 0 ||
-        give_folders(scope, err) < 0) {
+        scope_set_outer(scope, true, err) < 0 || give_folders(scope, err) < 0) {
         return -1;
     }
     if (patience_is_lost(&scope->patience)) {
@@ -237,6 +236,16 @@ int scope_finish(struct scope *scope, struct err *err)
     }
     os_boundary(BOUNDARY_LEAF_READY);
     return 0;
+}
+
+int scope_verify(struct scope *scope, struct err *err)
+{
+    if (scope->operations->verify(scope, err) < 0) {
+        return -1;
+    }
+    return patience_is_lost(&scope->patience)
+               ? err_set(err, ERR_CANCELLED, "asked to stop while %s was made", scope->name)
+               : 0;
 }
 
 /* Who stands outside of the tree that the caller may write, as in a login session, is moved by systemd. */

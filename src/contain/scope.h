@@ -13,6 +13,8 @@
  *   ... hand scope_leaf_fd() and the anchor's channel to the watchdog, write the manifest ...
  *   scope_admit(scope, gate, err)            a blocked child: one write, and /proc/PID/cgroup says the leaf
  *   ... scope_event_fds() in epoll with EPOLLPRI; scope_events_read() when one fires ...
+ *   scope_verify(scope, err)                 before the release: what systemd says of the scope, and the watchdog's
+ *                                            stands; systemd works at that while others are set up
  *   scope_kill(scope)                        repeat each 10 ms while scope_leaf_empty() is NULL
  *   scope_counters_read(scope, &counters)    after the last process, before the leaf goes
  *   scope_remove(scope, deadline, &removed)  the leaf, the anchor, the scope and the unit are gone
@@ -37,13 +39,13 @@
  *              cgroup.max.descendants = 0; for the scope: limits above the leaf's, so that the leaf's
  *              are hit first, no swap, OOMPolicy=continue. One difference refuses the scope and names the
  *              file, what was wanted and what the kernel has. Bytes are rounded down to a page first.
- * Memory       scope_probe() to scope_finish() and scope_remove() may allocate (libsystemd does); what is
+ * Memory       scope_probe() to scope_verify() and scope_remove() may allocate (libsystemd does); what is
  *              called while a payload lives does not.
  * Ownership    descriptors that are handed in are borrowed until scope_free(); those that come out are
  *              lent by the scope. Processes are reaped by their creator.
  * Patience     whoever waits for systemd hears that somebody asks to stop (struct scope_patience). Asked once,
  *              systemd has SCOPE_SETTLE_MS more, since it was told processes by their numbers; asked again, it is
- *              left to itself. Until scope_finish() that ends in ERR_CANCELLED, whether the scope was made or not.
+ *              left to itself. Until scope_verify() that ends in ERR_CANCELLED, whether the scope was made or not.
  * Errors       ERR_UNAVAILABLE with what was seen and what helps, ERR_TIMEOUT, ERR_CONFLICT: the name is
  *              taken; ERR_CANCELLED; ERR_SYS.
  * Limitations  without a sandbox a payload of the same user can write the limit files, or ask the user's
@@ -165,7 +167,7 @@ struct scope_request {
     bool with_io;              /* a wish: io.stat, where the controller is to be had; takes time */
     int64_t
         runtime_max_ns; /* systemd ends the scope then, whoever died (scope_has_no_end()); 0: never */
-    int64_t deadline_ns; /* monotonic; for scope_finish() to be done */
+    int64_t deadline_ns; /* monotonic; for scope_verify() to be done */
     struct scope_patience patience;
 };
 
@@ -174,6 +176,7 @@ struct scope;
 int scope_begin(const struct scope_request *request, struct scope **ret_scope,
                 struct err *err) must_check;
 int scope_finish(struct scope *scope, struct err *err) must_check;
+int scope_verify(struct scope *scope, struct err *err) must_check;
 void scope_free(struct scope *scope);
 static inline void scope_freep(struct scope **scope)
 {

@@ -113,9 +113,10 @@ struct run_watch {
     struct bfs_dir folder; /* of manifests */
     struct watchdog_request request;
     struct watchdog *watchdog;
-    struct fd before;           /* sealed: what it is to say until the release */
-    struct fd in_payload;       /* and from then on */
-    char unit[SCOPE_NAME_SIZE]; /* of its own; "": it gets none */
+    struct fd before;             /* sealed: what it is to say until the release */
+    struct fd in_payload;         /* and from then on */
+    struct buf left[WATCH_SLOTS]; /* the part of it for when something is left */
+    char unit[SCOPE_NAME_SIZE];   /* of its own; "": it gets none */
     char scope_path[CGROUP_PATH_SIZE + SCOPE_NAME_SIZE]; /* "": systemd removes the scope */
 };
 

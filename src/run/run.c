@@ -162,7 +162,8 @@ static void conclude_sandbox(struct run *run)
         sandbox_look_back(preparation->sandbox, &preparation->notes);
         return;
     }
-    bool begun = run->offer.adapter == SCOPE_NONE || run->scope_stood;
+    bool begun =
+        run->offer.adapter == SCOPE_NONE || (run->scope_stood && !ending->scope.unverified);
     if (begun && ending->how == ENDED_FAILED && ending->failure.code == ERR_UNAVAILABLE) {
         char *saw = NULL;
         char *remedy = NULL;
@@ -201,7 +202,7 @@ static void conclude_scope(struct run *run)
     struct preparation *preparation = &run->preparation;
     struct guarantees *guarantees = &preparation->contain.guarantees;
     const struct supervise_ending *ending = run->ending;
-    if (ending->scope.held) {
+    if (ending->scope.held && !ending->scope.unverified) {
         bool sandboxed = preparation->sandbox && sandbox_verified(preparation->sandbox);
         contain_hold(sandboxed, ending->scope.limits.swap_max_bytes == 0, guarantees);
         if (ending->scope.has_no_end) {
@@ -215,7 +216,8 @@ static void conclude_scope(struct run *run)
         }
         return;
     }
-    bool unmade = ending->how == ENDED_FAILED && !ending->launched && !run->scope_stood &&
+    bool unmade = ending->how == ENDED_FAILED && !ending->launched &&
+                  (!run->scope_stood || ending->scope.unverified) &&
                   (ending->failure.code == ERR_UNAVAILABLE || ending->failure.code == ERR_TIMEOUT);
     if (unmade) {
         checks_add_take(

@@ -9,7 +9,7 @@
 
 enum { READY_S = 10 };
 
-/* What one record says, for the state folder whole, for a named report its inner one. */
+/* What one record says: for the state folder whole, for a named report its inner one. */
 struct texts {
     struct buf of[WATCH_SLOTS];
 };
@@ -22,45 +22,39 @@ static void texts_done(struct texts *texts)
 }
 #define with_texts cleanup(texts_done) struct texts
 
-static int render(struct run *run, enum report_crash crash, struct texts *ret_texts,
+static int render(struct run *run, enum report_crash crash, struct buf texts[WATCH_SLOTS],
                   struct err *err)
 {
     struct report_facts facts = run->facts;
     facts.crash = crash;
     facts.duration_ns = run->request->clock->monotonic_ns() - run->started_ns;
     for (size_t i = 0; i < WATCH_SLOTS; i++) {
-        ret_texts->of[i] = buf_new(RUN_RECORD_MAX_BYTES);
+        buf_done(&texts[i]);
+        texts[i] = buf_new(RUN_RECORD_MAX_BYTES);
     }
     with_json record = report_build(&facts, err);
-    if (!record ||
-        (run->record_slot && run_render(record, &ret_texts->of[WATCH_SLOT_RECORD], err) < 0) ||
+    if (!record || (run->record_slot && run_render(record, &texts[WATCH_SLOT_RECORD], err) < 0) ||
         (run->report_slot &&
-         run_render(run_inner_report(record), &ret_texts->of[WATCH_SLOT_REPORT], err) < 0)) {
+         run_render(run_inner_report(record), &texts[WATCH_SLOT_REPORT], err) < 0)) {
         return err_wrap(err, "cannot make the report of a crash");
     }
     return 0;
 }
 
-static int seal(const struct texts *nothing_left, const struct texts *something_left,
-                struct fd *ret_fd, struct err *err)
-{
-    struct span spans[WATCH_SLOTS][WATCH_ENDINGS];
-    for (size_t i = 0; i < WATCH_SLOTS; i++) {
-        spans[i][WATCH_NOTHING_LEFT] = buf_span(&nothing_left->of[i]);
-        spans[i][WATCH_SOMETHING_LEFT] = buf_span(&something_left->of[i]);
-    }
-    return watchdog_seal_reports((const struct span(*)[WATCH_ENDINGS])spans, ret_fd, err);
-}
-
+/* Of a crash like that now, beside what was last rendered for one that leaves something. */
 static int seal_reports(struct run *run, enum report_crash crash, struct fd *ret_fd,
                         struct err *err)
 {
     with_texts nothing_left = {0};
-    with_texts something_left = {0};
-    return render(run, crash, &nothing_left, err) < 0 ||
-                   render(run, CRASH_LEFT, &something_left, err) < 0
-               ? -1
-               : seal(&nothing_left, &something_left, ret_fd, err);
+    if (render(run, crash, nothing_left.of, err) < 0) {
+        return -1;
+    }
+    struct span spans[WATCH_SLOTS][WATCH_ENDINGS];
+    for (size_t i = 0; i < WATCH_SLOTS; i++) {
+        spans[i][WATCH_NOTHING_LEFT] = buf_span(&nothing_left.of[i]);
+        spans[i][WATCH_SOMETHING_LEFT] = buf_span(&run->watch.left[i]);
+    }
+    return watchdog_seal_reports((const struct span(*)[WATCH_ENDINGS])spans, ret_fd, err);
 }
 
 static struct watchdog_slot place_of(const struct slot *slot)
@@ -99,12 +93,10 @@ int run_watch_start(struct run *run, struct err *err)
     } else if (run->offer.adapter != SCOPE_NONE) {
         scope_watchdog_name(run->scope_name, watch->unit);
     }
-    with_fd reports = {0};
     if (run->request->tier == CONTEXT_TIER_NONE) { /* else it was seen to whose turn it is */
         heal_earlier_runs(run);
     }
-    if (recover_open_folder(run->request->environment, &watch->folder, err) < 0 ||
-        seal_reports(run, CRASH_BEFORE_PAYLOAD, &reports, err) < 0) {
+    if (recover_open_folder(run->request->environment, &watch->folder, err) < 0) {
         return -1;
     }
     watch->request = (struct watchdog_request){
@@ -121,8 +113,20 @@ int run_watch_start(struct run *run, struct err *err)
         .ready_ns = READY_S * NS_PER_S,
         .clock = run->request->clock,
     };
-    watch->watchdog = watchdog_start(&watch->request, fd_num(&reports), err);
-    return watch->watchdog ? 0 : -1;
+    watch->watchdog = watchdog_start(&watch->request, err);
+    if (!watch->watchdog) {
+        return -1;
+    }
+    /* It gets ready meanwhile. */
+    int result = render(run, CRASH_LEFT, watch->left, err) < 0 ||
+                         seal_reports(run, CRASH_BEFORE_PAYLOAD, &watch->before, err) < 0
+                     ? -1
+                     : watchdog_watch(watch->watchdog, fd_num(&watch->before), err);
+    if (result < 0) {
+        watchdog_free(watch->watchdog);
+        watch->watchdog = NULL;
+    }
+    return result;
 }
 
 int run_watch_ready(struct run *run, struct err *err)
@@ -134,19 +138,12 @@ int run_watch_ready(struct run *run, struct err *err)
 int run_watch_foresee(struct run *run, struct err *err)
 {
     struct run_watch *watch = &run->watch;
-    with_texts something_left = {0};
-    with_texts before = {0};
-    with_texts in_payload = {0};
     if (!watch->watchdog) {
         return 0;
     }
-    return render(run, CRASH_LEFT, &something_left, err) < 0 ||
-                   render(run, CRASH_BEFORE_PAYLOAD, &before, err) < 0 ||
-                   render(run, CRASH_IN_PAYLOAD, &in_payload, err) < 0 ||
-                   seal(&before, &something_left, &watch->before, err) < 0 ||
-                   seal(&in_payload, &something_left, &watch->in_payload, err) < 0
+    return render(run, CRASH_LEFT, watch->left, err) < 0
                ? -1
-               : 0;
+               : seal_reports(run, CRASH_IN_PAYLOAD, &watch->in_payload, err);
 }
 
 static int tell(const struct run_watch *watch, const struct fd *reports, struct err *err)
@@ -215,6 +212,9 @@ void run_watch_done(struct run *run)
     watchdog_free(watch->watchdog);
     fd_close(&watch->before);
     fd_close(&watch->in_payload);
+    for (size_t i = 0; i < WATCH_SLOTS; i++) {
+        buf_done(&watch->left[i]);
+    }
     bfs_dir_done(&watch->folder);
     *watch = (struct run_watch){0};
 }

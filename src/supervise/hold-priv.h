@@ -5,15 +5,16 @@
  *
  * Calling sequence
  *   hold_prepare(broker, err)   the anchor: before berm is a subreaper, or it would become a child of berm's
- *   hold_begin(broker, err)     the scope is asked for. The gate exists, and is blocked
- *   hold_finish(broker, err)    every limit was read back, the watchdog has it in writing, the gate is in the
- *                               leaf: only now may it go on
+ *   hold_begin(broker, err)     the scope is asked for; its manager works while the gate is made
+ *   hold_finish(broker, err)    every limit was read back, the watchdog was told, the gate is in the
+ *                               leaf: bubblewrap may go on
+ *   hold_verify(broker, err)    its manager bears it out: only now may the payload be released
  *   hold_look(broker)           when the kernel tells of a change, and before an end is judged: a limit that
  *                               the kernel enforced is what ended the run, whatever the payload exited with
  *   hold_kill(broker)           SIGKILL to all of the leaf, in one call
  *   hold_conclude(broker)       after the loop: the leaf is empty, counters, nothing is left
  *
- * Errors       hold_prepare() to hold_finish(): as scope.h and watchdog.h; the broker then ends the gate, and
+ * Errors       hold_prepare() to hold_verify(): as scope.h and watchdog.h; the broker then ends the gate, and
  *              hold_conclude() takes away whatever there is.
  */
 #pragma once
@@ -41,6 +42,7 @@ struct hold {
 int hold_prepare(struct broker *broker, struct err *err) must_check;
 int hold_begin(struct broker *broker, struct err *err) must_check;
 int hold_finish(struct broker *broker, struct err *err) must_check;
+int hold_verify(struct broker *broker, struct err *err) must_check;
 void hold_look(struct broker *broker);
 int hold_leaf_fd(const struct broker *broker); /* lent; -1: there is none */
 int64_t

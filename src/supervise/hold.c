@@ -210,6 +210,16 @@ int hold_finish(struct broker *broker, struct err *err)
     return 0;
 }
 
+int hold_verify(struct broker *broker, struct err *err)
+{
+    struct hold *hold = &broker->hold;
+    if (!hold->scope || scope_verify(hold->scope, err) == 0) {
+        return 0;
+    }
+    broker->ending->scope.unverified = true;
+    return -1;
+}
+
 /* --- while it runs ------------------------------------------------------------------------------ */
 
 /* Linux before 6.11 counts a fork that a cgroup above refused in the leaf as well: it is the leaf's own

@@ -189,13 +189,21 @@ static int tell_watchdog(struct broker *broker, int64_t payload_until_ns)
     return result < 0 ? result : watchdog_set_deadline(request->watchdog, until_ns);
 }
 
+static int may_release(const struct supervise_request *request, struct err *err)
+{
+    if (request->watchdog && watchdog_armed(request->watchdog, err) < 0) {
+        err->code = ERR_SYS; /* of berm's own: neither the scope nor the sandbox refused */
+        return -1;
+    }
+    return request->on_release ? request->on_release(request->on_release_context, err) : 0;
+}
+
 /* Nothing may be asked of us any more before the payload runs. */
 void broker_release(struct broker *broker)
 {
     const struct supervise_request *request = broker->request;
     struct err refusal = {0};
-    bool may =
-        !request->on_release || request->on_release(request->on_release_context, &refusal) == 0;
+    bool may = may_release(request, &refusal) == 0;
     memory_arm();
     if (!may) {
         decide_broken(broker, &refusal);
@@ -296,6 +304,17 @@ static const struct binding *first_executed(const struct supervise_request *requ
     return request->sandbox ? sandbox_tool(request->sandbox) : request->binding;
 }
 
+/* Who asked to stop while the run was set up is answered as later. */
+static void give_up(struct broker *broker, const struct err *failure)
+{
+    memory_arm();
+    if (failure->code == ERR_CANCELLED) {
+        decide_interrupt(broker, interrupts_pending(broker->request->interrupts));
+    } else {
+        decide_broken(broker, failure);
+    }
+}
+
 /* bubblewrap goes on at once; the payload itself is released later, by the launcher's first word. */
 static void set_up_sandbox(struct broker *broker)
 {
@@ -313,17 +332,8 @@ static void set_up_sandbox(struct broker *broker)
     struct err err = {0};
     if (sandbox_know_self(broker->request->sandbox, &err) < 0) {
         decide_broken(broker, &err);
-    }
-}
-
-/* Who asked to stop while the run was set up is answered as later. */
-static void give_up(struct broker *broker, const struct err *failure)
-{
-    memory_arm();
-    if (failure->code == ERR_CANCELLED) {
-        decide_interrupt(broker, interrupts_pending(broker->request->interrupts));
-    } else {
-        decide_broken(broker, failure);
+    } else if (hold_verify(broker, &err) < 0) {
+        give_up(broker, &err);
     }
 }
 
@@ -340,17 +350,23 @@ static int run(struct broker *broker, struct err *err)
     broker->setup_until_ns = deadline(ending->created_ns, limits->setup_timeout_ns);
     broker->payload_until_ns =
         limits->one_deadline ? deadline(ending->created_ns, limits->timeout_ns) : INT64_MAX;
+    /* The manager makes the scope meanwhile. */
+    bool begun = hold_begin(broker, &failure) == 0;
     if (spawn_gate(&broker->spawn, broker->request, err) < 0) {
+        hold_conclude(broker);
         return -1;
     }
+    struct err unadopted = {0};
+    bool adopted = adopt_gate(broker, begun ? &failure : &unadopted) == 0;
     /* EX-2: the descriptors that will be executed still hold the bytes that were hashed. */
-    bool ready = adopt_gate(broker, &failure) == 0 && hold_begin(broker, &failure) == 0 &&
-                 hold_finish(broker, &failure) == 0 &&
+    bool ready = begun && adopted && hold_finish(broker, &failure) == 0 &&
                  binding_revalidate(first_executed(broker->request), &failure) == 0;
     if (!ready) {
         give_up(broker, &failure);
     } else if (broker->request->sandbox) {
         set_up_sandbox(broker);
+    } else if (hold_verify(broker, &failure) < 0) {
+        give_up(broker, &failure);
     } else {
         broker_release(broker);
     }

@@ -203,6 +203,7 @@ struct supervise_stream {
 struct supervise_scope {
     enum scope_adapter adapter; /* SCOPE_NONE: none was begun */
     bool held;                  /* the payload was in its leaf, behind limits that were read back */
+    bool unverified;            /* but its manager did not bear it out, and nothing was released */
     bool has_no_end;            /* as scope_has_no_end() says */
     struct scope_limits limits;
     struct scope_events events;

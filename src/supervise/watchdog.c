@@ -33,6 +33,8 @@ struct watchdog {
     struct fd made[WATCH_DIRECTORIES]; /* the directories */
     struct watch_packet packet;        /* nothing is allocated when it is filled */
     int notes_owed;                    /* answers that were not waited for any longer */
+    bool arming;                       /* its answer to that is yet to come */
+    struct err not_armed;              /* it was that it could not */
     bool over;                         /* disarmed, or what it left was removed */
 };
 
@@ -99,12 +101,29 @@ static int hear(struct watchdog *watchdog, int64_t wait_ns, struct watch_word *r
     }
 }
 
+/* The answer to the order to arm, whoever hears it: answers come in the order of the questions. */
+static bool take_arming(struct watchdog *watchdog, struct watch_word *word)
+{
+    if (!watchdog->arming || (word->said != WATCH_ARMED && word->said != WATCH_FAILED)) {
+        return false;
+    }
+    watchdog->arming = false;
+    if (word->said == WATCH_ARMED) {
+        os_boundary(BOUNDARY_ARMED);
+    } else if (say_failed(word, &watchdog->not_armed) < 0) {
+        /* It is told to whoever asks whether it is armed. */
+    }
+    return true;
+}
+
 static int expect(struct watchdog *watchdog, enum watch_said said, int64_t wait_ns,
                   struct watch_word *ret_word, struct err *err)
 {
-    if (hear(watchdog, wait_ns, ret_word, err) < 0) {
-        return -1;
-    }
+    do {
+        if (hear(watchdog, wait_ns, ret_word, err) < 0) {
+            return -1;
+        }
+    } while (take_arming(watchdog, ret_word));
     if (ret_word->said == WATCH_FAILED) {
         return say_failed(ret_word, err);
     }
@@ -396,8 +415,7 @@ static void abandon(struct watchdog *watchdog)
     watchdog->over = true;
 }
 
-struct watchdog *watchdog_start(const struct watchdog_request *request, int reports_fd,
-                                struct err *err)
+struct watchdog *watchdog_start(const struct watchdog_request *request, struct err *err)
 {
     with_watchdog watchdog = memory_new(sizeof *watchdog);
     watchdog->request = request;
@@ -406,18 +424,23 @@ struct watchdog *watchdog_start(const struct watchdog_request *request, int repo
     if (fill_manifest(watchdog, err) < 0 || detach_helper(&detach, &watchdog->detached, err) < 0) {
         return NULL;
     }
-    watchdog->over = false;
     os_boundary(BOUNDARY_WATCHDOG_STARTED);
+    struct watchdog *started = watchdog;
+    watchdog = NULL;
+    return started;
+}
+
+int watchdog_watch(struct watchdog *watchdog, int reports_fd, struct err *err)
+{
+    watchdog->over = false;
     int sent = watchdog_report(watchdog, reports_fd);
     sent = sent < 0 ? sent : send_start(watchdog);
     if (sent < 0 && sent != -EPIPE) { /* it may have ended with a word */
         (void)err_sys(err, sent, "cannot give the watchdog its orders");
         abandon(watchdog);
-        return NULL;
+        return -1;
     }
-    struct watchdog *started = watchdog;
-    watchdog = NULL;
-    return started;
+    return 0;
 }
 
 int watchdog_ready(struct watchdog *watchdog, struct err *err)
@@ -478,7 +501,6 @@ static int fill_leaf(struct watch_leaf *leaf, const struct watchdog_leaf *given,
 
 int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf, struct err *err)
 {
-    struct watch_word word;
     int fds[WATCH_FDS];
     watch_fill_fds(fds, leaf->leaf_fd);
     const int given[] = {[WATCH_FD_SCOPE] = leaf->scope_fd,
@@ -497,11 +519,21 @@ int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf, st
     if (sent < 0 && sent != -EPIPE) {
         return err_sys(err, sent, "cannot arm the watchdog");
     }
-    if (expect(watchdog, WATCH_ARMED, ANSWER_MS * NS_PER_MS, &word, err) < 0) {
+    watchdog->arming = true;
+    return 0;
+}
+
+int watchdog_armed(struct watchdog *watchdog, struct err *err)
+{
+    struct watch_word word;
+    if (watchdog->arming && hear(watchdog, ANSWER_MS * NS_PER_MS, &word, err) < 0) {
         return -1;
     }
-    os_boundary(BOUNDARY_ARMED);
-    return 0;
+    if (watchdog->arming && !take_arming(watchdog, &word)) {
+        return err_set(err, ERR_CORRUPT, "the watchdog said something unexpected");
+    }
+    const struct err *failure = &watchdog->not_armed;
+    return failure->code == ERR_NONE ? 0 : err_set(err, failure->code, "%s", failure->msg);
 }
 
 int watchdog_note_daemon(struct watchdog *watchdog, size_t which, const struct watch_daemon *daemon,
@@ -526,7 +558,11 @@ bool watchdog_is_lost(struct watchdog *watchdog)
 {
     struct watch_word word;
     struct err err = {0};
-    return hear(watchdog, 0, &word, &err) == 0 || err.code != ERR_TIMEOUT;
+    int heard = 0;
+    do {
+        heard = hear(watchdog, 0, &word, &err);
+    } while (heard == 0 && take_arming(watchdog, &word));
+    return heard == 0 || err.code != ERR_TIMEOUT;
 }
 
 int watchdog_set_deadline(struct watchdog *watchdog, int64_t monotonic_ns)

@@ -5,13 +5,15 @@
  * other stands in watch-message.h.
  *
  * Calling sequence
+ *   watchdog_start(&request, err)                     right after the slots are taken
  *   watchdog_seal_reports(texts, &reports, err)       what the slots are to say if berm dies from now on
- *   watchdog_start(&request, &reports, err)           right after the slots are taken: before any lock or
- *                                                     directory there is a durable intent (WD-1, WD-2)
+ *   watchdog_watch(watchdog, reports_fd, err)         its orders: before any lock or directory there is a durable
+ *                                                     intent (WD-1, WD-2)
  *   watchdog_ready(watchdog, err)                     before anything is made that it would have to end
  *   watchdog_process(), watchdog_directory_fd()       for its scope, and what it made
- *   watchdog_arm(watchdog, &leaf, err)                it holds the leaf and its manifest says so: only
- *                                                     now may the payload be released
+ *   watchdog_arm(watchdog, &leaf, err)                before anybody is in the leaf: it is told of it
+ *   watchdog_armed(watchdog, err)                     waits until it holds the leaf and its manifest says so:
+ *                                                     only now may the payload be released
  *   watchdog_note_daemon()                            each step of a managed daemon, durable when it returns
  *   watchdog_report(), watchdog_set_deadline()        at each change of state; they neither wait nor allocate
  *   supervise_run() with watchdog_fd(): its death stops the run
@@ -82,9 +84,9 @@ struct watchdog_request {
 int watchdog_seal_reports(const struct span texts[WATCH_SLOTS][WATCH_ENDINGS],
                           struct fd *ret_reports, struct err *err) must_check;
 
-struct watchdog *watchdog_start(const struct watchdog_request *request, int reports_fd,
-                                struct err *err) must_check;
-/* -1: it is no more, and nothing of it is left; what follows but watchdog_free() does nothing. */
+struct watchdog *watchdog_start(const struct watchdog_request *request, struct err *err) must_check;
+/* Both -1: it is no more, and nothing of it is left; what follows but watchdog_free() does nothing. */
+int watchdog_watch(struct watchdog *watchdog, int reports_fd, struct err *err) must_check;
 int watchdog_ready(struct watchdog *watchdog, struct err *err) must_check;
 struct proc_identity watchdog_process(const struct watchdog *watchdog);
 int watchdog_fd(const struct watchdog *watchdog); /* readable: it is lost, or an answer came late */
@@ -108,6 +110,7 @@ struct watchdog_leaf {
 };
 int watchdog_arm(struct watchdog *watchdog, const struct watchdog_leaf *leaf,
                  struct err *err) must_check;
+int watchdog_armed(struct watchdog *watchdog, struct err *err) must_check;
 
 /* folder_fd: of one on a file system of the host; else -1. It waits for an answer, and allocates nothing. */
 int watchdog_note_daemon(struct watchdog *watchdog, size_t which, const struct watch_daemon *daemon,

@@ -331,7 +331,7 @@ static int drive(void)
         return give_up(NULL, &err);
     }
     printf("begun %lld us\n", (long long)(now_ns() - began) / 1000);
-    if (scope_finish(scope, &err) < 0) {
+    if (scope_finish(scope, &err) < 0 || scope_verify(scope, &err) < 0) {
         return give_up(scope, &err);
     }
     struct scope_limits limits;

@@ -132,7 +132,7 @@ static void obey(struct watchdog *watchdog, char *line)
         words[i] = strsep(&line, " \n");
     }
     if (strcmp(words[0], "arm") == 0) {
-        if (watchdog_arm(watchdog, &leaf, &err) < 0) {
+        if (watchdog_arm(watchdog, &leaf, &err) < 0 || watchdog_armed(watchdog, &err) < 0) {
             failed();
         } else {
             puts("armed");
@@ -225,8 +225,9 @@ int main(int argc, char **argv)
     request.folder = &folder;
     request.environment = os_environment_all();
     with_fd reports = seal(clean, left);
-    struct watchdog *watchdog = watchdog_start(&request, fd_num(&reports), &err);
-    if (!watchdog || watchdog_ready(watchdog, &err) < 0) {
+    struct watchdog *watchdog = watchdog_start(&request, &err);
+    if (!watchdog || watchdog_watch(watchdog, fd_num(&reports), &err) < 0 ||
+        watchdog_ready(watchdog, &err) < 0) {
         failed();
         return 1;
     }

@@ -186,7 +186,9 @@ static int arm(struct run *run, const struct false_leaf *false_leaf, struct err 
         .path = false_leaf->where,
         .name = "leaf",
     };
-    return run_watch_foresee(run, err) < 0 ? -1 : run_watch_arm(run, &armed, err);
+    return run_watch_foresee(run, err) < 0 || run_watch_arm(run, &armed, err) < 0
+               ? -1
+               : watchdog_armed(run->watch.watchdog, err);
 }
 
 static void leaf_is_gone(struct false_leaf *false_leaf)

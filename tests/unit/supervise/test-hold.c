@@ -24,6 +24,7 @@ static struct {
     bool removed;
     bool has_no_end;
     int64_t runtime_max_ns; /* that a scope was asked for */
+    int verified;
 } kernel;
 
 int __wrap_scope_begin(const struct scope_request *wanted, struct scope **ret_scope,
@@ -87,6 +88,11 @@ void __wrap_scope_remove(struct scope *scope, int64_t deadline_ns, struct scope_
 {
     kernel.removed = true;
     *ret = (struct scope_removed){.gone = (const struct proof_scope_gone *)&nothing, .leaf = true};
+}
+int __wrap_scope_verify(struct scope *scope, struct err *err);
+int __wrap_scope_verify(struct scope *scope, struct err *err)
+{
+    return kernel.verified;
 }
 bool __wrap_scope_is_refused(const struct scope *scope);
 bool __wrap_scope_is_refused(const struct scope *scope)
@@ -158,6 +164,17 @@ static void systemds_end_is_behind_every_other(void **state)
     for (size_t i = 0; i < countof(files); i++) {
         fd_close(files[i]);
     }
+}
+
+/* CT-3 CT-4: what systemd does not bear out is no scope, whatever its leaf holds. */
+static void what_its_manager_does_not_bear_out_is_told(void **state)
+{
+    struct err err = {0};
+    assert_int_equal(hold_verify(&broker, &err), 0);
+    assert_false(broker.ending->scope.unverified);
+    kernel.verified = -1;
+    assert_int_equal(hold_verify(&broker, &err), -1);
+    assert_true(broker.ending->scope.unverified);
 }
 
 /* Somebody was never in the tree, and is in the leaf. */
@@ -309,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(what_held_the_run_is_told),
         CASE(systemds_end_is_behind_every_other),
+        CASE(what_its_manager_does_not_bear_out_is_told),
         CASE(whoever_is_still_in_the_leaf_is_ended),
         CASE(its_own_want_of_memory_ends_a_run),
         CASE(a_fork_that_another_cgroup_refused_ends_nothing),

@@ -137,8 +137,9 @@ static struct watchdog *start_watchdog(const struct bfs_dir *folder, struct fd *
                                         .ready_ns = 60 * NS_PER_S,
                                         .clock = &os_clock_real};
     assert_int_equal(watchdog_seal_reports(none, reports, &err), 0);
-    struct watchdog *watchdog = watchdog_start(&request, fd_num(reports), &err);
+    struct watchdog *watchdog = watchdog_start(&request, &err);
     assert_non_null(watchdog);
+    assert_int_equal(watchdog_watch(watchdog, fd_num(reports), &err), 0);
     assert_int_equal(watchdog_ready(watchdog, &err), 0);
     return watchdog;
 }

@@ -89,8 +89,9 @@ static void reports_lie_where_their_head_says(void **state)
 static struct watchdog *start(const struct watchdog_request *request, int reports_fd,
                               struct err *err)
 {
-    with_watchdog watchdog = watchdog_start(request, reports_fd, err);
-    if (!watchdog || watchdog_ready(watchdog, err) < 0) {
+    with_watchdog watchdog = watchdog_start(request, err);
+    if (!watchdog || watchdog_watch(watchdog, reports_fd, err) < 0 ||
+        watchdog_ready(watchdog, err) < 0) {
         return NULL;
     }
     struct watchdog *started = watchdog;
