@@ -132,8 +132,8 @@ if not ROOT:
         t.equal((done.status, done.out.decode()), (0, ""))
 
 
-# What a death there leaves of a run at a tier, besides its slot: (fences, promotions). Without its watchdog alone berm ends the
-# run itself: what was released is fenced, since nobody else could have ended it.
+# What a death there leaves of a run at a tier, besides its slot: (fences, promotions). Whose watchdog alone died before the
+# release releases nothing, and fences nothing.
 TIER = {"SNAPSHOT_TAKEN": (0, 0), "LOCK_CLAIMED": (0, 0), "FENCE_WRITTEN": (1, 0), "FENCE_CLEARED": (0, 0), "PROMOTED": (0, 1)}
 BEHIND = ("FENCE_CLEARED", "PROMOTED")
 ALONE = ("LOCK_CLAIMED", *BEHIND)  # there is no watchdog yet, or none any more: all that there is has died
@@ -165,7 +165,7 @@ def tier_death(t, deaths, words, victim, name):
     left = stored(t, "fences.json", "standing"), stored(t, "promotions.json", "promotions")
     print(f"# {victim:10} {n:2} {name:16}: {word}{', healed' if healed else ''}, {left}", flush=True)
     t.equal(word, "final" if victim == "watchdog" else expected(after, True), what)
-    t.equal(left, (0, 1) if victim == "watchdog" and name in BEHIND else TIER[name], what)
+    t.equal(left, TIER[name] if victim != "watchdog" else (0, 1) if name in BEHIND else (0, 0), what)
     t.equal(os.path.lexists(f"/run/lock/berm-production-{os.geteuid()}"), False, f"{what}: a claim")
     deaths.nothing_left(what, "final" if word == "final" else "non-success")
 
