@@ -110,10 +110,16 @@ static int verify(struct scope *scope, struct err *err)
     return 0;
 }
 
+/* Whom nobody has waited for yet is in /proc still, and can be moved no more. */
 static bool has_ended(struct proc_identity who)
 {
-    with_fd process = fd_adopt(os_proc_open(who));
-    return fd_error(&process) == -ESRCH || fd_error(&process) == -ENOENT;
+    struct proc_stat stat;
+    with_fd file = fd_adopt(os_proc_stat_open(who.pid));
+    int result = fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), &stat) : fd_error(&file);
+    if (result < 0) {
+        return result == -ESRCH || result == -ENOENT;
+    }
+    return stat.start_ticks != who.start_ticks || stat.state == 'Z' || stat.state == 'X';
 }
 
 /* Whoever was dead when systemd moved it is in no cgroup and is told of by nobody: an empty unit would stay. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "anchor-message.h"
@@ -255,6 +256,34 @@ static void a_unit_of_another_is_not_stopped(void **state)
     assert_string_equal(err.msg, "");
 }
 
+/* R43: who was killed before systemd moved it is in no unit, waited for or not: systemd would keep one for nobody. */
+static void the_unit_of_a_dead_watchdog_is_stopped(void **state)
+{
+    static char bus;
+    struct err err = {0};
+    struct scope scope = {.bus = (struct bus *)(void *)&bus, .request.watchdog = this_process()};
+    scope.folder = fd_adopt(dup(0));
+    manager.has = manager.stopped = 0;
+    assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 0);
+    assert_int_equal(manager.stopped, 0); /* it lives */
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    with_fd file = fd_adopt(os_proc_stat_open(pid));
+    struct proc_stat stat;
+    assert_int_equal(os_proc_stat_read(fd_num(&file), &stat), 0);
+    scope.request.watchdog = (struct proc_identity){pid, stat.start_ticks};
+    assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 0);
+    assert_int_equal(manager.stopped, 1); /* a zombie */
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
+    assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 0);
+    assert_int_equal(manager.stopped, 2); /* nobody any more */
+    fd_close(&scope.folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +294,7 @@ int main(void)
         cmocka_unit_test(a_removal_has_its_own_deadline),
         cmocka_unit_test(an_end_that_cannot_be_set_is_told),
         cmocka_unit_test(a_unit_of_another_is_not_stopped),
+        cmocka_unit_test(the_unit_of_a_dead_watchdog_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
