@@ -339,3 +339,10 @@ enum sandbox_place sandbox_place_of(const struct sandbox *sandbox, const char *p
     *ret_fd = fd_is_open(fd) ? fd_num(fd) : -1;
     return root ? SANDBOX_WRITABLE_PLACE : SANDBOX_PRIVATE_PLACE;
 }
+
+bool sandbox_writes_only(const struct sandbox *sandbox, uint64_t device, uint64_t inode)
+{
+    struct stat stat;
+    return sandbox->root_count == 1 && os_fstat(fd_num(&sandbox->roots[0].fd), &stat) == 0 &&
+           stat.st_dev == device && stat.st_ino == inode;
+}

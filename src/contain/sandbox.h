@@ -95,6 +95,8 @@ struct sandbox;
 char *sandbox_inside(const struct sandbox *sandbox, const char *path) must_check;
 struct sandbox *sandbox_plan(const struct sandbox_request *request,
                              struct checks *checks) must_check;
+/* Of the folders of the host none may be written but that one. */
+bool sandbox_writes_only(const struct sandbox *sandbox, uint64_t device, uint64_t inode);
 /* As a record keeps it; and with everything that a person may ask for. */
 json_t *sandbox_to_json(const struct sandbox *sandbox) must_check;
 json_t *sandbox_explain(const struct sandbox *sandbox) must_check;

@@ -201,10 +201,11 @@ static int choose_user(const struct run_request *request, struct sandbox_request
 static void prepare_sandbox(const struct run_request *request, struct preparation *preparation)
 {
     const struct frozen_place *frozen = &preparation->frozen;
+    char *scratch[] = {preparation->scratch.path, NULL};
     struct sandbox_request wanted = {
         .cwd_fd = frozen->source.copy ? frozen->cwd_fd : fd_num(&preparation->cwd),
         .cwd_path = preparation->cwd_path,
-        .writable = request->writable,
+        .writable = scratch[0] ? scratch : request->writable,
         .readable = request->readable,
         .host_network = request->host_network,
         .gpu = request->gpu,
@@ -234,6 +235,14 @@ static void prepare_sandbox(const struct run_request *request, struct preparatio
     int64_t began_ns = request->clock->monotonic_ns();
     preparation->sandbox = sandbox_plan(&wanted, &preparation->checks);
     preparation->plan_ns = request->clock->monotonic_ns() - began_ns;
+    const struct bfs_facts *folder = &preparation->scratch.facts;
+    if (scratch[0] && preparation->sandbox &&
+        !sandbox_writes_only(preparation->sandbox, folder->device, folder->inode)) {
+        checks_add_take(&preparation->checks, CHECK_ROOTS, false,
+                        memory_format("'%s' is another folder than a moment ago", scratch[0]),
+                        memory_copy_string("it was replaced while the run was prepared"),
+                        memory_copy_string("run it again, and leave it in its place"));
+    }
     preparation->contain.sandbox = preparation->sandbox;
 }
 
@@ -336,6 +345,7 @@ void preparation_done(struct preparation *preparation)
     run_daemons_done(preparation);
     sandbox_free(preparation->sandbox);
     toolchain_free(preparation->toolchain);
+    bfs_dir_done(&preparation->scratch);
     json_decref(preparation->could);
     project_done(&preparation->project);
     binding_free(preparation->binding);

@@ -116,21 +116,38 @@ static void check_work(struct run_request *request, struct preparation *preparat
     request->workload_timeout_ms = workload->timeout_s * 1000;
 }
 
-/* What it may do besides is what its declaration says, and its tier lets it. */
-static void grant(const struct project_entrypoint *entrypoint, struct run_request *request,
-                  struct checks *checks)
+/* SB-3: of the repository itself one folder, for small work. No link leads to another. */
+static void grant_scratch(const struct project_entrypoint *entrypoint,
+                          const struct run_request *request, const struct bfs_dir *root,
+                          struct preparation *preparation)
 {
+    struct err err = {0};
+    struct checks *checks = &preparation->checks;
+    if (request->tier != CONTEXT_TIER_SMALL) {
+        checks_add_take(checks, CHECK_ENTRYPOINT, false,
+                        memory_format("entrypoint '%s' may write '%s', and only small work writes "
+                                      "anything beside its private folders",
+                                      entrypoint->item.name, entrypoint->scratch),
+                        memory_copy_string(entrypoint->scratch_reason),
+                        memory_copy_string("run it with --tier small, or declare another "
+                                           "entrypoint, which writes below /tmp"));
+    } else if (bfs_dir_open_beneath(root, entrypoint->scratch, &preparation->scratch, &err) < 0) {
+        refuse(checks, CHECK_ENTRYPOINT, &err,
+               "make the folder that the entrypoint names as its scratch; a link is none");
+    }
+}
+
+/* What it may do besides is what its declaration says, and its tier lets it. */
+static void grant(struct run_request *request, const struct bfs_dir *root,
+                  struct preparation *preparation)
+{
+    const struct project_entrypoint *entrypoint = preparation->entrypoint;
     if (entrypoint->network == PROJECT_NETWORK_REQUIRED) {
         request->host_network = true;
         request->require &= ~(UINT32_C(1) << GUARANTEE_NETWORK);
     }
     if (entrypoint->scratch) {
-        checks_add_take(checks, CHECK_ENTRYPOINT, false,
-                        memory_format("entrypoint '%s' may write '%s', and at a tier the "
-                                      "repository is a copy that nobody writes to",
-                                      entrypoint->item.name, entrypoint->scratch),
-                        memory_copy_string(entrypoint->scratch_reason),
-                        memory_copy_string("let it write below /tmp, or run it without --tier"));
+        grant_scratch(entrypoint, request, root, preparation);
     }
 }
 
@@ -165,7 +182,7 @@ static void check_entrypoint(struct run_request *request, struct preparation *pr
     }
     preparation->entrypoint = judge_entrypoint(preparation, request, &root);
     if (preparation->entrypoint) {
-        grant(preparation->entrypoint, request, &preparation->checks);
+        grant(request, &root, preparation);
     }
 }
 

@@ -63,6 +63,7 @@ struct preparation {
     struct project project;                      /* of the working folder */
     const struct project_entrypoint *entrypoint; /* of the project; NULL: not at a tier */
     struct toolchain *toolchain;                 /* that the entrypoint names; NULL: none */
+    struct bfs_dir scratch;                      /* that it may write (SB-3); NULL path: none */
     struct frozen_place frozen;
     uint32_t require; /* of `wanted` */
     struct checks checks;

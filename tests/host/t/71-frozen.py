@@ -133,6 +133,36 @@ def _(t):
         t.contains(done.err.decode(), "use Linux 6.12 or later, or do without the network of the host")
 
 
+SCRATCH = """#!/bin/sh
+for path in out/kept out/seen out/.gitignore data bench/work new out/../new; do
+    (echo x >>"$path") 2>/dev/null && echo "wrote $path"
+done
+exit 0
+"""
+
+
+@case("SB-3 small work writes the one folder of its repository that is declared, and other work none")
+def _(t):
+    top = repository(t, SCRATCH)
+    (top / "berm.yaml").write_text(YAML + "  s: { argv: [bench/work, s], scratch: out, scratch_reason: it keeps results }\n")
+    (top / "out").mkdir()
+    (top / "out/.gitignore").write_text("kept\n")
+    wrote = "wrote out/kept\nwrote out/seen\nwrote out/.gitignore\n"
+    done, record = run(t, top, "bench/work")
+    ran(t, done, record, "")
+    frozen = ran(t, *run(t, top, "bench/work", "s"), wrote)
+    t.equal((top / "out/kept").read_text(), "x\n")
+    (top / "out/seen").unlink()
+    (top / "out/.gitignore").write_text("kept\n")
+    again = ran(t, *run(t, top, "bench/work", "s"), wrote)
+    t.equal(((top / "out/kept").read_text(), again["identity"]), ("x\nx\n", frozen["identity"]))
+    (top / "out").rename(top / "another")
+    (top / "out").symlink_to("another")
+    done, record = run(t, top, "bench/work", "s")
+    refused(t, done, record, "out")
+    t.equal((top / "another/kept").read_text(), "x\nx\n")
+
+
 LOOK = """#!/bin/sh
 head -c 300000 /dev/zero # berm is to take it
 pwd; echo *; ls -A; cat data

@@ -188,6 +188,59 @@ static void a_result_is_declared_to_be_one(void **state)
     }
 }
 
+/* SB-3: one folder, which is there and no link, and for small work alone. */
+static void scratch_is_one_folder_for_small_work(void **state)
+{
+    write_file("berm.yaml",
+               "schema: 1\nentrypoint:\n"
+               "  s: { argv: [sub/run, s], scratch: out, scratch_reason: it writes }\n"
+               "  l: { argv: [sub/run, l], scratch: link, scratch_reason: it writes }\n"
+               "  d: { argv: [sub/run, d], scratch: link/deep, scratch_reason: it writes }\n"
+               "  n: { argv: [sub/run, n], scratch: none, scratch_reason: it writes }\n",
+               0600);
+    write_file("sub/run", "#!/bin/sh\n", 0700);
+    with_string out = memory_format("%s/out", top);
+    with_string deep = memory_format("%s/deep", out);
+    with_string link = memory_format("%s/link", top);
+    assert_int_equal(mkdir(out, 0700), 0);
+    assert_int_equal(mkdir(deep, 0700), 0);
+    assert_int_equal(symlink("out", link), 0);
+    static const struct {
+        const char *word;
+        enum context_tier tier;
+        const char *wanted; /* of the check; NULL: it may run */
+    } cases[] = {
+        {"s", CONTEXT_TIER_SMALL, NULL},
+        {"s", CONTEXT_TIER_MEDIUM, "only small work"},
+        {"s", CONTEXT_TIER_LARGE, "only small work"},
+        {"l", CONTEXT_TIER_SMALL, "link"},
+        {"d", CONTEXT_TIER_SMALL, "link"},
+        {"n", CONTEXT_TIER_SMALL, "none"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct run_request plain = run_request_plain();
+        plain.tier = cases[i].tier;
+        struct run_request request = run_tier_widen(&plain);
+        with_strvec argv = {0};
+        strvec_push(&argv, "sub/run");
+        strvec_push(&argv, cases[i].word);
+        request.workload = "any";
+        request.argv = strvec_argv(&argv);
+        with_preparation preparation;
+        apply(top, &request, &preparation);
+        const struct check *failed = checks_first_failed(&preparation.checks);
+        if ((failed != NULL) != (cases[i].wanted != NULL) ||
+            (failed && !strstr(failed->what, cases[i].wanted))) {
+            fail_msg("case %zu: %s", i, failed ? failed->what : "may run");
+        }
+        assert_true(failed ? !preparation.scratch.path
+                           : strcmp(preparation.scratch.path, out) == 0);
+    }
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rmdir(deep), 0);
+    assert_int_equal(rmdir(out), 0);
+}
+
 /* EP-1, SB-3, SB-6, TR-2: a tier launches a declared entrypoint, with what its declaration says. */
 static void a_tier_launches_what_is_declared(void **state)
 {
@@ -214,7 +267,7 @@ static void a_tier_launches_what_is_declared(void **state)
         {"r", top, {"sub/run", "1"}, NULL, false},
         {"r", top, {"sub/run", "net"}, "workload 'r'", true},
         {"any", top, {"sub/run", "2"}, "[undeclared]", false},
-        {"any", top, {"sub/run", "out"}, "it writes", false},
+        {"any", top, {"sub/run", "out"}, NULL, false},
         {"any", sub, {"sub/run", "1"}, "its words are meant for", false},
     };
     for (size_t i = 0; i < countof(cases); i++) {
@@ -261,6 +314,7 @@ int main(void)
         cmocka_unit_test(a_broken_file_is_a_refusal),
         cmocka_unit_test(work_is_what_it_is_called),
         cmocka_unit_test(a_result_is_declared_to_be_one),
+        cmocka_unit_test(scratch_is_one_folder_for_small_work),
         cmocka_unit_test(a_tier_launches_what_is_declared),
     };
     return cmocka_run_group_tests_name("run/project", tests, make_tree, remove_tree);
