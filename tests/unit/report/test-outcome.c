@@ -97,7 +97,8 @@ static void lost_output_is_no_success(void **state)
     facts.ending = ending;
     for (int i = 0; i < STREAM_COUNT; i++) {
         struct supervise_stream *stream = &ending->stream[i];
-        *stream = (struct supervise_stream){.bytes = 30, .passed_bytes = 10};
+        stream->bytes = 30;
+        stream->passed_bytes = 10;
         static const int unwanted[] = {0, EPIPE, EBADF};
         for (size_t j = 0; j < countof(unwanted); j++) {
             stream->pass_error = unwanted[j];
