@@ -236,7 +236,7 @@ static void prepare_sandbox(const struct run_request *request, struct preparatio
     preparation->sandbox = sandbox_plan(&wanted, &preparation->checks);
     preparation->plan_ns = request->clock->monotonic_ns() - began_ns;
     const struct bfs_facts *folder = &preparation->scratch.facts;
-    if (scratch[0] && preparation->sandbox &&
+    if (scratch[0] && preparation->sandbox && checks_ok(&preparation->checks) &&
         !sandbox_writes_only(preparation->sandbox, folder->device, folder->inode)) {
         checks_add_take(&preparation->checks, CHECK_ROOTS, false,
                         memory_format("'%s' is another folder than a moment ago", scratch[0]),
