@@ -120,6 +120,7 @@ static int expect(struct watchdog *watchdog, enum watch_said said, int64_t wait_
                   struct watch_word *ret_word, struct err *err)
 {
     do {
+        *ret_word = (struct watch_word){.said = said}; /* of what is not heard nothing was said */
         if (hear(watchdog, wait_ns, ret_word, err) < 0) {
             return -1;
         }
