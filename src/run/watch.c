@@ -26,17 +26,22 @@ static int render(struct run *run, enum report_crash crash, struct buf texts[WAT
                   struct err *err)
 {
     struct report_facts facts = run->facts;
+    with_texts made = {0};
     facts.crash = crash;
     facts.duration_ns = run->request->clock->monotonic_ns() - run->started_ns;
     for (size_t i = 0; i < WATCH_SLOTS; i++) {
-        buf_done(&texts[i]);
-        texts[i] = buf_new(RUN_RECORD_MAX_BYTES);
+        made.of[i] = buf_new(RUN_RECORD_MAX_BYTES);
     }
     with_json record = report_build(&facts, err);
-    if (!record || (run->record_slot && run_render(record, &texts[WATCH_SLOT_RECORD], err) < 0) ||
+    if (!record || (run->record_slot && run_render(record, &made.of[WATCH_SLOT_RECORD], err) < 0) ||
         (run->report_slot &&
-         run_render(run_inner_report(record), &texts[WATCH_SLOT_REPORT], err) < 0)) {
-        return err_wrap(err, "cannot make the report of a crash");
+         run_render(run_inner_report(record), &made.of[WATCH_SLOT_REPORT], err) < 0)) {
+        return err_wrap(err, "cannot make the report of a crash"); /* what was said before stays */
+    }
+    for (size_t i = 0; i < WATCH_SLOTS; i++) {
+        struct buf before = texts[i];
+        texts[i] = made.of[i];
+        made.of[i] = before;
     }
     return 0;
 }
@@ -180,7 +185,8 @@ void run_watch_conclude(struct run *run)
     with_fd reports = {0};
     enum report_crash crash =
         run->ending && run->ending->released_ns > 0 ? CRASH_IN_PAYLOAD : CRASH_BEFORE_PAYLOAD;
-    if (watch->watchdog && seal_reports(run, crash, &reports, &ignored) == 0) {
+    if (watch->watchdog && render(run, CRASH_LEFT, watch->left, &ignored) == 0 &&
+        seal_reports(run, crash, &reports, &ignored) == 0) {
         (void)!watchdog_report(watch->watchdog, fd_num(&reports));
     }
 }
