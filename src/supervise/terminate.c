@@ -8,6 +8,7 @@
 #include "process.h"
 
 enum {
+    LEAST_GRACE_MS = 100,
     ROUND_MS = 10,     /* between two passes over /proc on the way to the end */
     LAUNCHER_MS = 100, /* for the launcher to end all of the sandbox and to tell what they used */
 };
@@ -62,6 +63,14 @@ void terminate_ask(struct broker *broker)
     /* A stopped process takes its SIGTERM only when it goes on (T5). */
     if (tree_signal_all(&broker->tree, SIGCONT) > 0) {
         note_signal(broker->ending, SIGCONT);
+    }
+    /* And whoever was told last has some of it as well. */
+    int64_t grace_ns = broker->request->limits.grace_ns;
+    int64_t least_ns =
+        grace_ns < LEAST_GRACE_MS * NS_PER_MS ? grace_ns : LEAST_GRACE_MS * NS_PER_MS;
+    int64_t until_ns = broker_now(broker) + least_ns;
+    if (broker->grace_until_ns < until_ns) {
+        broker->grace_until_ns = until_ns;
     }
 }
 
