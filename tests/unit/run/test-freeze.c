@@ -217,6 +217,52 @@ static void what_cannot_be_frozen_is_a_refusal(void **state)
     trial_done(&trial);
 }
 
+/* SB-3: what lies in a scratch is seen as it is later: it is nothing that was frozen, and nothing of git's. */
+static void a_scratch_holds_nothing_else(void **state)
+{
+    static const struct {
+        const char *scratch;
+        const char *wanted; /* NULL: it may be one */
+        bool moves_git;
+    } cases[] = {
+        {"out", NULL, false},
+        {"bench", "'bench/run' is a part of the source", false},
+        {"needed", "'needed/lib' is a part of the source", false},
+        {"out", "holds git's folder", true},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct trial trial;
+        char name[32];
+        char scratch[32];
+        (void)snprintf(name, sizeof name, "scratch%zu", i);
+        (void)snprintf(scratch, sizeof scratch, "%s", cases[i].scratch);
+        trial_begin(&trial, name, NULL);
+        struct preparation *preparation = &trial.run.preparation;
+        assert_int_equal(mkdir("out", 0755), 0);
+        write_file("out/.gitignore", "kept*\n", 0644);
+        if (cases[i].moves_git) {
+            assert_int_equal(rename(".git", "out/kept.git"), 0);
+            write_file(".git", "gitdir: bench/../out/kept.git\n", 0644);
+        }
+        struct project_entrypoint declared = *preparation->entrypoint;
+        declared.scratch = scratch;
+        preparation->entrypoint = &declared;
+        struct err err = {0};
+        assert_int_equal(
+            bfs_dir_open(AT_FDCWD, scratch, BFS_TRUST_ANY, &preparation->scratch, &err), 0);
+        if (cases[i].wanted) {
+            const char *said = refusal(&trial);
+            if (!strstr(said, cases[i].wanted)) {
+                fail_msg("%s: %s", scratch, said);
+            }
+        } else {
+            assert_int_equal(run_freeze(&trial.run, &err), 0);
+            assert_true(checks_ok(&preparation->checks));
+        }
+        trial_done(&trial);
+    }
+}
+
 /* FZ-3: a run that is over leaves its copy to the next, which need not read or write a file again. */
 static void the_copy_is_kept_for_the_next(void **state)
 {
@@ -239,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_frozen_is_looked_at_again),
         cmocka_unit_test(what_cannot_be_frozen_is_a_refusal),
+        cmocka_unit_test(a_scratch_holds_nothing_else),
         cmocka_unit_test(what_changes_before_it_is_frozen_is_a_refusal),
         cmocka_unit_test(the_copy_is_kept_for_the_next),
     };
