@@ -225,7 +225,7 @@ int main(int argc, char **argv)
     request.folder = &folder;
     request.environment = os_environment_all();
     with_fd reports = seal(clean, left);
-    struct watchdog *watchdog = watchdog_start(&request, &err);
+    with_watchdog watchdog = watchdog_start(&request, &err);
     if (!watchdog || watchdog_watch(watchdog, fd_num(&reports), &err) < 0 ||
         watchdog_ready(watchdog, &err) < 0) {
         failed();
