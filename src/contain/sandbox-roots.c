@@ -152,9 +152,22 @@ static int close_target(struct sandbox *sandbox, const struct writable_root *roo
     return result;
 }
 
+/* A part of git's folder under another name: what would be closed is above it. */
+static void refuse_within(const struct sandbox *sandbox, const char *git, struct checks *checks)
+{
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        const char *path = sandbox->roots[i].path;
+        if (path_is_beneath(path, git) && strcmp(path, git) != 0) {
+            sandbox_refuse(checks, CHECK_ROOTS, memory_format("'%s' cannot be writable", path), git,
+                           "that is a folder of git's, which stays closed: give another");
+        }
+    }
+}
+
 /* Outside, git goes on from .git: through a link, through a file that names a folder, and from that
  * folder to the common one. Whatever it comes to is closed where it lies in a root. */
-static void close_way_of_git(struct sandbox *sandbox, const struct writable_root *root)
+static void close_way_of_git(struct sandbox *sandbox, const struct writable_root *root,
+                             struct checks *checks)
 {
     static const char origin[] = "git is led there from outside";
     char line[4096 + 16];
@@ -169,10 +182,27 @@ static void close_way_of_git(struct sandbox *sandbox, const struct writable_root
     if (close_target(sandbox, root, named ? line : ".git", origin, &folder) < 0) {
         return;
     }
+    refuse_within(sandbox, folder.path, checks);
     if (host_path_open(fd_num(&folder.fd), "commondir", &file) == 0 &&
         read_line(&file, "", line, sizeof line) &&
         host_path_open(fd_num(&folder.fd), line, &common) == 0) {
         close_place(sandbox, LAUNCH_CLOSE, common.path, NULL, origin);
+        refuse_within(sandbox, common.path, checks);
+    }
+}
+
+/* A root may lie in a repository, which has its folder of git's there. */
+static void close_ways_from_above(struct sandbox *sandbox, const struct writable_root *root,
+                                  struct checks *checks)
+{
+    with_string above = memory_copy_string(root->path);
+    for (char *slash = strrchr(above, '/'); slash && slash != above; slash = strrchr(above, '/')) {
+        *slash = '\0';
+        with_host_path place = {0};
+        if (host_path_open(AT_FDCWD, above, &place) == 0) {
+            const struct writable_root at = {.fd = place.fd, .path = place.path};
+            close_way_of_git(sandbox, &at, checks);
+        }
     }
 }
 
@@ -206,7 +236,8 @@ void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
 {
     close_entry(sandbox, root, ".git", &root->had_git, "hooks and configuration of a repository");
     close_entry(sandbox, root, ".berm", &root->had_berm, "the project's evidence");
-    close_way_of_git(sandbox, root);
+    close_way_of_git(sandbox, root, checks);
+    close_ways_from_above(sandbox, root, checks);
     with_host_path evidence = {0};
     (void)close_target(sandbox, root, ".berm", "the project's evidence", &evidence);
     if (request->state_dir) {
@@ -215,7 +246,7 @@ void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
     if (has_rule(sandbox, LAUNCH_CLOSE, root->path)) {
         sandbox_refuse(checks, CHECK_ROOTS,
                        memory_format("--writable '%s' is not possible", root->path),
-                       "the .git or .berm of a writable folder leads to it, and is closed",
+                       "a .git or .berm leads to it, and what it leads to is closed",
                        "give a folder below it");
     }
     refuse_report(request, root, checks);

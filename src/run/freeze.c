@@ -8,7 +8,6 @@
 #include "archive.h"
 #include "boundary.h"
 #include "memory.h"
-#include "path.h"
 #include "process.h"
 
 enum { PROGRAMS = 8, COPIES_KEPT = 16, SCRATCH_ENTRIES = 10000 };
@@ -229,12 +228,15 @@ static int compare_programs(const struct binding *binding, const struct strvec *
 
 /* SB-3: what lies in the scratch is seen as it is now. So nothing of it may be what was frozen, but the files that
  * keep the folder. */
-static int check_scratch_holds_nothing(const struct run *run, struct err *err)
+static int check_scratch(const struct run *run, struct err *err)
 {
     static const char *const keepers[] = {".gitignore", ".gitkeep", ".keep"};
     const char *scratch = run->preparation.entrypoint->scratch;
     with_bfs_dir frozen = {0};
     with_strvec names = {0};
+    if (!run->preparation.scratch.path) {
+        return 0;
+    }
     if (bfs_dir_open_beneath(&run->tier.freeze.copy_cwd, scratch, &frozen, NULL) < 0) {
         return 0; /* the plan says that there is no place for it */
     }
@@ -255,39 +257,6 @@ static int check_scratch_holds_nothing(const struct run *run, struct err *err)
         }
     }
     return 0;
-}
-
-/* Nor may it be, or hold, git's own folder under another name: hooks are executed. */
-static int check_scratch_is_not_gits(const struct run *run, struct err *err)
-{
-    static const char key[] = "gitdir: ";
-    static const struct bfs_rule rule = {.maximum_bytes = 4096};
-    const struct bfs_dir *root = &run->tier.freeze.root;
-    const char *scratch = run->preparation.scratch.path;
-    with_buf text = buf_new(4096);
-    with_bfs_dir folder = {0};
-    if (bfs_read(root, ".git", &rule, &text, NULL, NULL) < 0) {
-        return 0; /* a folder, which stays closed wherever it lies */
-    }
-    char *line = memory_copy_string(buf_string(&text));
-    line[strcspn(line, "\r\n")] = '\0';
-    int result =
-        strncmp(line, key, sizeof key - 1) == 0
-            ? bfs_dir_open(bfs_dir_fd(root), line + sizeof key - 1, BFS_TRUST_ANY, &folder, err)
-            : 0;
-    memory_free(line);
-    return result == 0 && folder.path &&
-                   (path_is_beneath(folder.path, scratch) || path_is_beneath(scratch, folder.path))
-               ? err_set(err, ERR_REFUSED, "the scratch '%s' holds git's folder '%s': name another",
-                         scratch, folder.path)
-               : result;
-}
-
-static int check_scratch(const struct run *run, struct err *err)
-{
-    return !run->preparation.scratch.path            ? 0
-           : check_scratch_is_not_gits(run, err) < 0 ? -1
-                                                     : check_scratch_holds_nothing(run, err);
 }
 
 static int plan_again(struct run *run, struct err *err)

@@ -175,6 +175,33 @@ static void where_git_is_led_is_closed(void **state)
     }
 }
 
+/* I10, SB-3: also from a .git above the root; a part of such a folder is none that could be opened. */
+static void where_git_is_led_from_above_is_closed(void **state)
+{
+    struct place *place = *state;
+    static const char *const folders[] = {"w", "w/kept", "w/kept/hooks"};
+    for (size_t i = 0; i < countof(folders); i++) {
+        assert_int_equal(mkdirat(place->fd, folders[i], 0755), 0);
+    }
+    put(place, ".git", "gitdir: w/../w/kept\n");
+    static const struct {
+        const char *root;
+        bool may;
+    } cases[] = {{"w", true}, {"w/kept", false}, {"w/kept/hooks", false}};
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct trial trial = {.request = {.writable = WORDS(cases[i].root)}};
+        trial_plan(&trial, place);
+        with_string kept = memory_format("%s/w/kept", trial.path);
+        assert_int_equal(checks_ok(&trial.checks), cases[i].may);
+        if (cases[i].may) {
+            assert_true(has_rule(trial.sandbox, LAUNCH_CLOSE, kept));
+        } else {
+            assert_non_null(strstr(checks_first_failed(&trial.checks)->what, cases[i].root));
+        }
+        trial_done(&trial);
+    }
+}
+
 /* A folder that git is led to from its own .git would be closed as a whole. */
 static void a_root_that_is_its_own_git_folder_is_refused(void **state)
 {
@@ -271,6 +298,7 @@ int main(void)
         IN_PLACE(what_steers_others_is_closed),
         IN_PLACE(a_link_is_covered),
         IN_PLACE(where_git_is_led_is_closed),
+        IN_PLACE(where_git_is_led_from_above_is_closed),
         IN_PLACE(a_root_that_is_its_own_git_folder_is_refused),
         IN_PLACE(a_root_in_a_root_is_pinned),
         IN_PLACE(berms_state_is_closed_with_the_way_to_it),

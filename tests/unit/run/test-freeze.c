@@ -217,18 +217,16 @@ static void what_cannot_be_frozen_is_a_refusal(void **state)
     trial_done(&trial);
 }
 
-/* SB-3: what lies in a scratch is seen as it is later: it is nothing that was frozen, and nothing of git's. */
+/* SB-3: what lies in a scratch is seen as it is later: it is nothing that was frozen. */
 static void a_scratch_holds_nothing_else(void **state)
 {
     static const struct {
         const char *scratch;
         const char *wanted; /* NULL: it may be one */
-        bool moves_git;
     } cases[] = {
-        {"out", NULL, false},
-        {"bench", "'bench/run' is a part of the source", false},
-        {"needed", "'needed/lib' is a part of the source", false},
-        {"out", "holds git's folder", true},
+        {"out", NULL},
+        {"bench", "'bench/run' is a part of the source"},
+        {"needed", "'needed/lib' is a part of the source"},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct trial trial;
@@ -240,10 +238,6 @@ static void a_scratch_holds_nothing_else(void **state)
         struct preparation *preparation = &trial.run.preparation;
         assert_int_equal(mkdir("out", 0755), 0);
         write_file("out/.gitignore", "kept*\n", 0644);
-        if (cases[i].moves_git) {
-            assert_int_equal(rename(".git", "out/kept.git"), 0);
-            write_file(".git", "gitdir: bench/../out/kept.git\n", 0644);
-        }
         struct project_entrypoint declared = *preparation->entrypoint;
         declared.scratch = scratch;
         preparation->entrypoint = &declared;
