@@ -1,7 +1,5 @@
 /* What the rules of a finished sandbox close, by its mounts; tests/adversary looks into real ones. */
-#include "sandbox-test.h"
-
-#include <sys/sysmacros.h>
+#include "finished-test.h"
 
 #define ROOT "1 0 254:0 / / ro - ext4 x rw\n"
 #define OPEN "2 1 254:0 /srv/a /srv/a rw - ext4 x rw\n"
@@ -10,28 +8,6 @@
 #define SOCK "5 1 0:50 /void /etc/passwd ro - tmpfs berm rw\n"
 #define DATA "6 1 0:50 /empty /etc ro - tmpfs berm rw\n"
 #define ALL  ROOT OPEN WAY GIT SOCK
-
-static struct {
-    struct sandbox sandbox;
-    struct err err;
-} finished;
-
-static int check(const char *text)
-{
-    with_mount_table table = {0};
-    assert_int_equal(mount_table_parse(text, &table), 0);
-    finished.err = (struct err){0};
-    return sandbox_check_closed(&finished.sandbox, &table, makedev(0, 50), &finished.err);
-}
-
-static void refused(const char *text, const char *words)
-{
-    assert_int_equal(check(text), -1);
-    assert_int_equal(finished.err.code, ERR_UNAVAILABLE);
-    if (!strstr(finished.err.msg, words)) {
-        fail_msg("%s: %s", text, finished.err.msg);
-    }
-}
 
 /* SB-5 CT-2: a socket's cover is a mount of the private file system, and not what the launcher says. */
 static void what_is_covered_leads_to_something_empty(void **state)
@@ -102,6 +78,7 @@ static int plan(void **state)
 {
     assert_int_equal(place_make(state), 0);
     memset(&finished, 0, sizeof finished);
+    finished.check = sandbox_check_closed;
     sandbox_add_rule(&finished.sandbox, LAUNCH_PIN, "/srv/a/sub", NULL, "");
     sandbox_add_rule(&finished.sandbox, LAUNCH_CLOSE, "/srv/a/sub/.git", NULL, "");
     sandbox_add_rule(&finished.sandbox, LAUNCH_MASK, "/etc/passwd", NULL, "");

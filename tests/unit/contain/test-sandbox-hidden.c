@@ -1,7 +1,5 @@
 /* What a finished sandbox hides, by its mounts; tests/adversary looks into real ones. */
-#include "sandbox-test.h"
-
-#include <sys/sysmacros.h>
+#include "finished-test.h"
 
 #define ROOT    "1 0 254:0 / / ro,nosuid - ext4 /dev/vda rw\n"
 #define DEVICES "2 1 0:50 /dev /dev ro - tmpfs berm rw\n"
@@ -18,28 +16,6 @@
     "21 20 254:0 / / rw - ext4 /dev/vda rw\n22 21 0:6 / /dev rw - devtmpfs devtmpfs rw\n"          \
     "23 21 0:21 / /proc rw - proc proc rw\n24 21 0:25 / /run rw - tmpfs tmpfs rw\n"                \
     "25 21 0:26 / /home rw - tmpfs tmpfs rw\n"
-
-static struct {
-    struct sandbox sandbox;
-    struct err err;
-} finished;
-
-static int check(const char *text)
-{
-    with_mount_table table = {0};
-    assert_int_equal(mount_table_parse(text, &table), 0);
-    finished.err = (struct err){0};
-    return sandbox_check_hidden(&finished.sandbox, &table, makedev(0, 50), &finished.err);
-}
-
-static void refused(const char *text, const char *words)
-{
-    assert_int_equal(check(text), -1);
-    assert_int_equal(finished.err.code, ERR_UNAVAILABLE);
-    if (!strstr(finished.err.msg, words)) {
-        fail_msg("%s: %s", text, finished.err.msg);
-    }
-}
 
 /* SB-5 CT-2: what the launcher says is not what is believed. */
 static void what_is_hidden_leads_to_a_cover(void **state)
@@ -133,6 +109,7 @@ static int plan(void **state)
 {
     assert_int_equal(place_make(state), 0);
     memset(&finished, 0, sizeof finished);
+    finished.check = sandbox_check_hidden;
     assert_int_equal(mount_table_parse(OUTSIDE, &finished.sandbox.host_mounts), 0);
     sandbox_add_mount(&finished.sandbox, MOUNT_READ_ONLY, "/", "the host, read-only");
     sandbox_add_mount(&finished.sandbox, MOUNT_EMPTY, "/run", "");
