@@ -200,8 +200,11 @@ int hold_finish(struct broker *broker, struct err *err)
     if (scope_finish(hold->scope, err) < 0) {
         return -1;
     }
-    if (tell(broker, err) < 0 || scope_admit(hold->scope, broker->tree.leader, err) < 0 ||
-        watch(broker, err) < 0) {
+    if (tell(broker, err) < 0) {
+        return -1;
+    }
+    if (scope_admit(hold->scope, broker->tree.leader, err) < 0 || watch(broker, err) < 0) {
+        broker->ending->scope.unverified = true;
         return -1;
     }
     watch_pressure(broker);

@@ -353,8 +353,12 @@ static int run(struct broker *broker, struct err *err)
     /* The manager makes the scope meanwhile. */
     bool begun = hold_begin(broker, &failure) == 0;
     if (spawn_gate(&broker->spawn, broker->request, err) < 0) {
+        const struct supervise_scope *scope = &ending->scope;
         hold_conclude(broker);
-        return -1;
+        return scope->adapter == SCOPE_NONE || scope->removed.gone
+                   ? -1
+                   : err_wrap(err, "%s is left (%s), `berm recover --runs` removes it", scope->unit,
+                              scope->removed.left);
     }
     struct err unadopted = {0};
     bool adopted = adopt_gate(broker, begun ? &failure : &unadopted) == 0;
