@@ -18,7 +18,8 @@
  * becomes berm's child, so "waitid finds no child" proves that the whole tree is gone.
  *
  * Stop         SIGTERM then SIGCONT to every process of the tree, through pidfds whose identity was
- *              checked; the grace, ended early when the tree is empty, or is used to take more than the
+ *              checked; the grace, which counts from the request (the last to be told has 100 ms of it in any
+ *              case), ended early when the tree is empty, or is used to take more than the
  *              limits allow; then SIGKILL to the leader's group in one call (Linux 6.9), to berm's own
  *              children as fast as they come and to whoever a look at /proc finds, repeated while a
  *              child is left, for at most kill_budget. What is left then is a survivor and named.
@@ -203,7 +204,7 @@ struct supervise_stream {
 struct supervise_scope {
     enum scope_adapter adapter; /* SCOPE_NONE: none was begun */
     bool held;                  /* the payload was in its leaf, behind limits that were read back */
-    bool unverified;            /* but its manager did not bear it out, and nothing was released */
+    bool unverified;            /* it stood, and was not what it had to be: nothing was released */
     bool has_no_end;            /* as scope_has_no_end() says */
     struct scope_limits limits;
     struct scope_events events;

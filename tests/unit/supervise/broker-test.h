@@ -1,6 +1,6 @@
 /* broker-test.h
  *
- * A broker without a payload: its clock stands still until the test moves it.
+ * A broker without a payload: its clock stands still until the test moves it, or has it tick.
  */
 #pragma once
 
@@ -10,10 +10,11 @@
 #include "proc.h"
 
 static int64_t test_now_ns;
+static int64_t test_tick_ns; /* that passes with each look at it */
 
 static int64_t test_clock(void)
 {
-    return test_now_ns;
+    return test_now_ns += test_tick_ns;
 }
 static const struct os_clock clock_by_hand = {test_clock, test_clock, test_clock};
 
@@ -21,6 +22,7 @@ static unused void broker_start(struct broker *broker, struct supervise_request 
 {
     struct err err = {0};
     test_now_ns = 1000 * NS_PER_S;
+    test_tick_ns = 0;
     *broker = (struct broker){.request = request, .clock = &clock_by_hand};
     broker->ending = calloc(1, sizeof *broker->ending);
     memset(broker->ending->seen, -1, sizeof broker->ending->seen);

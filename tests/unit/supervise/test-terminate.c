@@ -29,6 +29,28 @@ static void asking_sends_sigterm_and_sigcont(void **state)
     assert_int_equal(broker.grace_until_ns, test_now_ns + request.limits.grace_ns);
 }
 
+/* However long the asking takes, the grace counts from its beginning, and some of it comes behind its end. */
+static void the_grace_counts_from_the_request(void **state)
+{
+    static const struct {
+        int64_t grace_ms, tick_ms;
+    } cases[] = {{5000, 10}, {50, 200}, {1000, 2000}};
+    for (size_t i = 0; i < countof(cases); i++) {
+        pid_t pid = broker_adopt_child(&broker);
+        request.limits.grace_ns = cases[i].grace_ms * NS_PER_MS;
+        test_tick_ns = cases[i].tick_ms * NS_PER_MS;
+        int64_t asked_ns = test_now_ns + test_tick_ns;
+        terminate_ask(&broker);
+        int64_t least_ns =
+            test_now_ns + (cases[i].grace_ms < 100 ? cases[i].grace_ms : 100) * NS_PER_MS;
+        int64_t wanted_ns = asked_ns + request.limits.grace_ns;
+        assert_int_equal(broker.grace_until_ns, wanted_ns > least_ns ? wanted_ns : least_ns);
+        assert_true(test_now_ns > asked_ns);
+        test_tick_ns = 0;
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+    }
+}
+
 /* T5: a stopped process gets its SIGTERM by the SIGCONT behind it. */
 static void a_stopped_process_goes_on_to_end(void **state)
 {
@@ -105,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(asking_sends_sigterm_and_sigcont),
+        CASE(the_grace_counts_from_the_request),
         CASE(a_stopped_process_goes_on_to_end),
         CASE(killing_reaches_who_was_not_known),
         CASE(a_child_is_killed_between_two_looks),
