@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "clock.h"
@@ -24,6 +25,7 @@
 #include "launcher.h"
 #include "proc.h"
 #include "process.h"
+#include <sys/file.h>
 
 enum {
     FIRST_WORD_MS = 10000, /* for the controller to begin */
@@ -122,6 +124,13 @@ no_return static void leave(const struct watchdog *watchdog, int status)
     os_exit(status);
 }
 
+/* The controller may have let go of it before it died, and another run may have it by now. */
+static bool holds_lock(const struct watchdog *watchdog)
+{
+    return !fd_is_open(&watchdog->lock) ||
+           os_flock(fd_num(&watchdog->lock), LOCK_EX | LOCK_NB) == 0;
+}
+
 /* What the controller would have done, and the report that it did not. */
 no_return static void end_run(struct watchdog *watchdog)
 {
@@ -130,9 +139,11 @@ no_return static void end_run(struct watchdog *watchdog)
     if (!(left & WATCH_LEFT_PROCESSES)) { /* else a daemon may still be there, and listen */
         left |= daemon_remove_objects(watchdog);
     }
-    if (left == 0) {
+    if (left == 0 && holds_lock(watchdog)) {
         tree_remove_claim(watchdog); /* while nobody can make another */
-        fd_close(&watchdog->lock);   /* nobody else holds it: the controller is no more */
+    }
+    if (left == 0) {
+        fd_close(&watchdog->lock); /* nobody else holds it: the controller is no more */
     }
     left |= slot_write_reports(watchdog, left == 0 ? WATCH_NOTHING_LEFT : WATCH_SOMETHING_LEFT);
     if (left == 0 && manifest_remove(watchdog) < 0) {

@@ -216,6 +216,19 @@ def _(t):
         t.equal(os.readlink(claim) if claim.is_symlink() else None, "theirs" if stays else None)
 
 
+@case("TR-4 WD-5 a lock that was let go and is another's by now: the claim is not touched")
+def _(t):
+    place, claim = Place(t), t.dir / "slots/claim"
+    claim.symlink_to("ours")
+    drive = Drive(t, *place.options("--claim", claim))
+    t.equal(drive.tell("unlock"), ["unlocked"])
+    with open(t.dir / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        drive.kill()
+        drive.watchdog_ends()
+        t.equal(os.readlink(claim), "ours")
+
+
 @case("WD-3 the lock is another's: nothing stays, and who holds it keeps it")
 def _(t):
     place = Place(t)

@@ -18,7 +18,7 @@
  *     --gate PID            its first process
  *
  * Lines on stdin are orders, lines on stdout their answers: "ready PID TICKS [DIRECTORY...]", then
- * arm -> "armed", asked MS (systemd, for that scope of its own) -> "told", report CLEAN LEFT -> "reported", deadline MS -> "set", let-go -> "let-go", disarm ->
+ * arm -> "armed", asked MS (systemd, for that scope of its own) -> "told", report CLEAN LEFT -> "reported", deadline MS -> "set", let-go -> "let-go", unlock -> "unlocked", disarm ->
  * "disarmed", fd -> "lost" or "holds"; a failure is "failed CODE TEXT". End of input: it ends without a
  * word, as a controller that dies. A watchdog that could not be started: exit 1.
  */
@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -143,6 +144,8 @@ static void obey(struct watchdog *watchdog, char *line)
     } else if (strcmp(words[0], "deadline") == 0) {
         int64_t at_ns = os_clock_real.monotonic_ns() + atoll(words[1]) * NS_PER_MS;
         puts(watchdog_set_deadline(watchdog, at_ns) < 0 ? "failed" : "set");
+    } else if (strcmp(words[0], "unlock") == 0) {
+        puts(flock(request.lock_fd, LOCK_UN) < 0 ? "failed" : "unlocked");
     } else if (strcmp(words[0], "asked") == 0) {
         int64_t at_ns = os_clock_real.monotonic_ns() + atoll(words[1]) * NS_PER_MS;
         puts(watchdog_asked(watchdog, at_ns) < 0 ? "failed" : "told");
