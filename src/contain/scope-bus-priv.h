@@ -38,7 +38,6 @@ struct bus_unit {
     uint64_t tasks_max;
     uint64_t runtime_max_us;
 
-    bool taken;   /* another has the name: there is none of this run's */
     bool refused; /* systemd makes none, by its own word: it looks for nobody any more */
     int without; /* asked for again: 1 without OOMPolicy, 2 without RuntimeMaxUSec either (older systemd) */
     bool answered;
@@ -57,6 +56,8 @@ const char *bus_library(void); /* the file that libsystemd came from; NULL: not 
 /* No unit is waited for any more: what jobs others have would only pile up in a long run. */
 void bus_hear_no_jobs(struct bus *bus);
 
+/* Another has the name: there is none of this run's. As soon as systemd said so, waited for or not. */
+bool bus_unit_is_taken(const struct bus_unit *unit);
 int bus_start_unit(struct bus *bus, struct bus_unit *unit, struct err *err) must_check;
 int bus_push(struct bus *bus, int64_t deadline_ns, struct err *err) must_check;
 int bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns,

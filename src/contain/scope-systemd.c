@@ -125,9 +125,9 @@ static bool has_ended(struct proc_identity who)
 /* Whoever was dead when systemd moved it is in no cgroup and is told of by nobody: an empty unit would stay. */
 static int stop_empty(struct scope *scope, int64_t deadline_ns, struct err *err)
 {
-    bool never_seen = !fd_is_open(&scope->folder) && !scope->unit.taken;
+    bool never_seen = !fd_is_open(&scope->folder) && !bus_unit_is_taken(&scope->unit);
     bool alone = scope->request.watchdog.pid > 0 && has_ended(scope->request.watchdog) &&
-                 !scope->watchdog_unit.taken;
+                 !bus_unit_is_taken(&scope->watchdog_unit);
     return (never_seen && bus_stop_unit(scope->bus, scope->name, deadline_ns, err) < 0) ||
                    (alone && bus_stop_unit(scope->bus, scope->watchdog_name, deadline_ns, err) < 0)
                ? -1
@@ -140,7 +140,9 @@ static int ask_again(struct scope *scope, int64_t deadline_ns, struct err *err)
     if (stop_empty(scope, deadline_ns, err) < 0) {
         return -1;
     }
-    return scope->unit.taken ? 0 : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
+    return bus_unit_is_taken(&scope->unit)
+               ? 0
+               : bus_has_unit(scope->bus, scope->name, deadline_ns, err);
 }
 
 /* The connection may be older than the bus: then it is made again, once. */

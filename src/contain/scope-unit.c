@@ -119,7 +119,7 @@ int bus_start_unit(struct bus *bus, struct bus_unit *unit, struct err *err)
     return result < 0 ? err_sys(err, result, "cannot ask systemd for %s", unit->name) : 0;
 }
 
-static bool is_taken(const struct bus_unit *unit)
+bool bus_unit_is_taken(const struct bus_unit *unit)
 {
     return strcmp(unit->error_name, unit_exists) == 0;
 }
@@ -127,7 +127,7 @@ static bool is_taken(const struct bus_unit *unit)
 static int judge(const struct bus_unit *unit, struct err *err)
 {
     if (unit->error_name[0]) {
-        return err_set(err, is_taken(unit) ? ERR_CONFLICT : ERR_UNAVAILABLE,
+        return err_set(err, bus_unit_is_taken(unit) ? ERR_CONFLICT : ERR_UNAVAILABLE,
                        "systemd refused to make %s: %s (%s)", unit->name, unit->error_text,
                        unit->error_name);
     }
@@ -156,7 +156,6 @@ int bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns, s
         }
     }
     int result = judge(unit, err);
-    unit->taken = is_taken(unit);
     unit->refused = result < 0; /* the job is at its end, or never was one */
     return result;
 }

@@ -241,12 +241,11 @@ static void a_unit_of_another_is_not_stopped(void **state)
     struct scope scope = {.bus = (struct bus *)(void *)&bus};
     manager.has = 1;
     manager.stopped = 0;
-    scope.unit.taken = true;
     (void)snprintf(scope.unit.error_name, sizeof scope.unit.error_name,
                    "org.freedesktop.systemd1.UnitExists");
     assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 0);
     assert_int_equal(manager.stopped, 0);
-    scope.unit.taken = false; /* the connection broke: it may have been made */
+    /* The connection broke: it may have been made. */
     (void)snprintf(scope.unit.error_name, sizeof scope.unit.error_name,
                    "org.freedesktop.DBus.Error.NoReply");
     assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 1);
@@ -281,6 +280,11 @@ static void the_unit_of_a_dead_watchdog_is_stopped(void **state)
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
     assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 0);
     assert_int_equal(manager.stopped, 2); /* nobody any more */
+    (void)snprintf(scope.watchdog_unit.error_name, sizeof scope.watchdog_unit.error_name,
+                   "org.freedesktop.systemd1.UnitExists");
+    assert_int_equal(scope_systemd_operations.forget(&scope, INT64_MAX, &err), 0);
+    assert_int_equal(manager.stopped,
+                     2); /* another's, as systemd said, though nobody waited for that */
     fd_close(&scope.folder);
 }
 
