@@ -49,7 +49,8 @@ pid_t os_clone_child(struct fd *ret_pidfd)
 /* A build that counts calls wants each process to have a count of its own, and the address sanitizer knows
  * nothing of a second stack. */
 #if defined(BERM_FAULTS) || defined(__SANITIZE_ADDRESS__)
-pid_t os_clone_lent(int (*child_main)(void *argument), void *argument, struct fd *ret_pidfd)
+pid_t os_clone_lent(int (*child_main)(const void *argument), const void *argument,
+                    struct fd *ret_pidfd)
 {
     pid_t pid = os_clone_child(ret_pidfd);
     if (pid == 0) {
@@ -60,17 +61,29 @@ pid_t os_clone_lent(int (*child_main)(void *argument), void *argument, struct fd
 #else
 enum { LENT_STACK_BYTES = 64 << 10 };
 
-pid_t os_clone_lent(int (*child_main)(void *argument), void *argument, struct fd *ret_pidfd)
+struct lent {
+    int (*child_main)(const void *argument);
+    const void *argument;
+};
+
+static int start_lent(void *argument)
 {
+    const struct lent *lent = argument;
+    return lent->child_main(lent->argument);
+}
+
+pid_t os_clone_lent(int (*child_main)(const void *argument), const void *argument,
+                    struct fd *ret_pidfd)
+{
+    struct lent lent = {child_main, argument};
     int pidfd = -1;
     char *stack = mmap(NULL, LENT_STACK_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED) {
         return (pid_t)-errno;
     }
-    long pid =
-        OS_CALL(clone, clone(child_main, stack + LENT_STACK_BYTES,
-                             CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, argument, &pidfd));
+    long pid = OS_CALL(clone, clone(start_lent, stack + LENT_STACK_BYTES,
+                                    CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &lent, &pidfd));
     (void)munmap(stack, LENT_STACK_BYTES);
     if (pid > 0 && pidfd < 0) { /* a kernel before 5.2 takes no notice of the flag */
         pidfd = os_pidfd_open((pid_t)pid);

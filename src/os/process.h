@@ -26,8 +26,8 @@ pid_t os_clone_child(struct fd *ret_pidfd) must_check;
 /* The same for a child that at once executes something or exits: it runs child_main, on a stack of its own, in the
  * memory of this process, which waits for that (CLONE_VM | CLONE_VFORK, clone(2)); so no page is copied, now or when it
  * is written to. child_main changes nothing that this process goes on using, and what it returns is its exit
- * status. */
-pid_t os_clone_lent(int (*child_main)(void *argument), void *argument,
+ * status. There is no bound: while somebody stops the child, this process waits. */
+pid_t os_clone_lent(int (*child_main)(const void *argument), const void *argument,
                     struct fd *ret_pidfd) must_check;
 int os_pidfd_open(pid_t pid) must_check;
 int os_pidfd_signal(int pidfd, int signal) must_check;

@@ -53,7 +53,7 @@ struct descent {
 };
 
 /* Its end is all that says that it failed: the other end of its channel is closed. */
-static int become_helper(void *argument)
+static int become_helper(const void *argument)
 {
     const struct descent *descent = argument;
     const struct detach_request *request = descent->request;
@@ -70,17 +70,17 @@ static int become_helper(void *argument)
     return NOT_STARTED;
 }
 
-static int stand_between(void *argument)
+/* A process of its own: berm waits for it only so long, and a lent child for as long as it takes. */
+no_return static void stand_between(const struct descent *descent)
 {
-    const struct descent *descent = argument;
     fault_role("between");
     struct fd pidfd = {0}; /* goes with the process */
-    pid_t pid = os_clone_lent(become_helper, argument, &pidfd);
+    pid_t pid = os_clone_lent(become_helper, descent, &pidfd);
     struct made made = {.sys = pid < 0 ? (int32_t)pid : 0, .pid = pid};
     int number = fd_is_open(&pidfd) ? fd_num(&pidfd) : -1;
     ssize_t sent = number < 0 ? os_send(descent->channel, &made, sizeof made)
                               : os_send_fds(descent->channel, &made, sizeof made, &number, 1);
-    return sent < 0 ? NOT_STARTED : 0;
+    os_exit(sent < 0 ? NOT_STARTED : 0);
 }
 
 /* The process in between has ended: what it had to say has been said. */
@@ -105,8 +105,11 @@ static int make(const struct detach_request *request, struct detached *detached)
     if (result < 0) {
         return result;
     }
-    struct descent descent = {request, fd_num(&far), image};
-    pid_t pid = os_clone_lent(stand_between, &descent, &between);
+    const struct descent descent = {request, fd_num(&far), image};
+    pid_t pid = os_clone_child(&between);
+    if (pid == 0) {
+        stand_between(&descent);
+    }
     if (pid < 0) {
         return (int)pid;
     }
