@@ -57,10 +57,13 @@ int verb_recover(const struct options *options, struct verb_end *ret_end, struct
         return -1;
     }
     struct err claimed = {0};
-    if (production_lock_forget(&production_host, &claimed) < 0 && claimed.code != ERR_UNAVAILABLE) {
+    bool claim_is_left =
+        production_lock_forget(&production_host, &claimed) < 0 && claimed.code != ERR_UNAVAILABLE;
+    if (claim_is_left) {
         say_error(&claimed);
     }
-    ret_end->exit_code = recovery.counts[RECOVER_LEFT] > 0 ? EXIT_NEGATIVE : EXIT_OK;
+    ret_end->exit_code =
+        recovery.counts[RECOVER_LEFT] > 0 || claim_is_left ? EXIT_NEGATIVE : EXIT_OK;
     return options_given(options, OPTION_JSON) ? say_as_json(&recovery, err)
                                                : say_as_words(&recovery, err);
 }
