@@ -62,7 +62,8 @@ def _(t):
 
 @case("SB-8 D5 a link that is the last act of the command makes no success of it, whatever it is called")
 def _(t):
-    done, report = run(t, "cd /var/tmp; mkdir -p a/b; ln -s x \"a/b/$(printf '\\377\\033[1m')\"\n")
+    # A sample may meet the link before the command has ended: that one is asked to end then, and ends by itself.
+    done, report = run(t, "trap '' TERM; cd /var/tmp; mkdir -p a/b; ln -s x \"a/b/$(printf '\\377\\033[1m')\"\n")
     found = stopped(t, done, report, "temporary_symlink")
     t.equal((found["symlinks"], found["paths"]), (1, ["var/tmp/a/b/\\xff\\x1b[1m"]))
     t.equal(report["termination"]["child_exit_code"], 0)
