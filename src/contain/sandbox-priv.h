@@ -252,7 +252,8 @@ int sandbox_check_hidden(const struct sandbox *sandbox, const struct mount_table
 int sandbox_check_closed(const struct sandbox *sandbox, const struct mount_table *table,
                          dev_t private_device, struct err *err) must_check;
 
-/* sandbox-reach.c: whoever the sandbox becomes cannot pass to it, by the modes and access lists of what leads there. */
+/* sandbox-reach.c: whoever the sandbox becomes cannot pass to it, by the modes and access lists of what leads there. Those
+ * beneath a writable root prove nothing. */
 bool sandbox_is_out_of_reach(const struct sandbox *sandbox, const char *path);
 /* Or nothing is there. */
 bool sandbox_is_nowhere(const struct sandbox *sandbox, const char *path);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "file.h"
@@ -23,25 +24,51 @@ static bool lets_pass(const struct sandbox *sandbox, const struct posix_acl_xatt
            ((tag == ACL_USER && id == sandbox->uid) || (tag == ACL_GROUP && id == sandbox->gid));
 }
 
+/* One folder, for all that is asked about it. */
+struct folder {
+    struct fd fd;
+    bool is_bare; /* O_PATH: its attributes are read by its name in /proc */
+    struct stat facts;
+};
+
+static int open_folder(const char *path, struct folder *folder)
+{
+    const int flags = O_DIRECTORY | O_NOFOLLOW;
+    folder->fd = fd_adopt(os_openat(AT_FDCWD, path, O_RDONLY | flags, 0));
+    folder->is_bare = !fd_is_open(&folder->fd);
+    if (folder->is_bare) {
+        folder->fd = fd_adopt(os_openat(AT_FDCWD, path, O_PATH | flags, 0));
+    }
+    return fd_is_open(&folder->fd) ? os_fstat(fd_num(&folder->fd), &folder->facts)
+                                   : fd_error(&folder->fd);
+}
+
+static ssize_t read_attribute(const struct folder *folder, const char *name, void *value,
+                              size_t size)
+{
+    char path[32];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd_num(&folder->fd));
+    return folder->is_bare ? os_getxattr(path, name, value, size)
+                           : os_fgetxattr(fd_num(&folder->fd), name, value, size);
+}
+
 /* What cannot be read may let anybody pass. */
-static bool acl_lets_pass(const struct sandbox *sandbox, const char *folder)
+static bool acl_lets_pass(const struct sandbox *sandbox, const struct folder *folder)
 {
     _Alignas(struct posix_acl_xattr_entry) char bytes[ACL_BYTES];
-    with_fd fd = fd_adopt(os_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0));
-    if (!fd_is_open(&fd)) {
-        return true;
-    }
-    ssize_t other = os_fgetxattr(fd_num(&fd), "system.nfs4_acl", bytes, sizeof bytes);
-    ssize_t got = os_fgetxattr(fd_num(&fd), "system.posix_acl_access", bytes, sizeof bytes);
+    ssize_t other = read_attribute(folder, "system.nfs4_acl", bytes, sizeof bytes);
+    ssize_t got = read_attribute(folder, "system.posix_acl_access", bytes, sizeof bytes);
     if (other != -ENODATA && other != -EOPNOTSUPP) {
         return true;
     }
     if (got == -ENODATA || got == -EOPNOTSUPP) {
         return false;
     }
-    const size_t head = sizeof(struct posix_acl_xattr_header);
+    const struct posix_acl_xattr_header *list = (const void *)bytes;
+    const size_t head = sizeof *list;
     const size_t step = sizeof(struct posix_acl_xattr_entry);
-    if (got < (ssize_t)head || ((size_t)got - head) % step != 0) {
+    if (got < (ssize_t)head || ((size_t)got - head) % step != 0 ||
+        le32toh(list->a_version) != POSIX_ACL_XATTR_VERSION) {
         return true;
     }
     for (size_t at = head; at < (size_t)got; at += step) {
@@ -53,12 +80,24 @@ static bool acl_lets_pass(const struct sandbox *sandbox, const char *folder)
 }
 
 /* The group's bits of a folder with an access list are its mask: without its x nobody whom it names passes. */
-static bool is_closed(const struct sandbox *sandbox, const char *folder, const struct stat *facts)
+static bool is_closed(const struct sandbox *sandbox, const struct folder *folder)
 {
+    const struct stat *facts = &folder->facts;
     bool owns = facts->st_uid == sandbox->uid;
     mode_t pass = owns ? S_IXUSR : facts->st_gid == sandbox->gid ? S_IXGRP : S_IXOTH;
     return !(facts->st_mode & pass) &&
            (owns || !(facts->st_mode & S_IXGRP) || !acl_lets_pass(sandbox, folder));
+}
+
+/* Modes beneath a writable root are the payload's own to change. */
+static bool may_be_opened(const struct sandbox *sandbox, const char *path)
+{
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        if (path_is_beneath(path, sandbox->roots[i].path)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool sandbox_is_out_of_reach(const struct sandbox *sandbox, const char *path)
@@ -68,13 +107,13 @@ bool sandbox_is_out_of_reach(const struct sandbox *sandbox, const char *path)
     }
     with_string above = memory_copy_string(path);
     for (char *slash = strrchr(above, '/'); slash && slash != above; slash = strrchr(above, '/')) {
-        struct stat facts;
+        struct folder folder = {0};
         *slash = '\0';
-        if (os_stat_entry(AT_FDCWD, above, &facts) < 0) {
-            return false;
-        }
-        if (is_closed(sandbox, above, &facts)) {
-            return true;
+        int result = open_folder(above, &folder);
+        bool closed = result == 0 && !may_be_opened(sandbox, above) && is_closed(sandbox, &folder);
+        fd_close(&folder.fd);
+        if (result < 0 || closed) {
+            return closed;
         }
     }
     return false;
@@ -94,6 +133,6 @@ bool sandbox_is_nowhere(const struct sandbox *sandbox, const char *path)
                             : memory_copy_string(path);
     int result = os_stat_entry(AT_FDCWD, place, &facts);
     bool missing = result == -ENOENT || result == -ENOTDIR;
-    return missing || (result == -EACCES && !sandbox->become) ||
-           sandbox_is_out_of_reach(sandbox, place);
+    bool closed = result == -EACCES && !sandbox->become && !may_be_opened(sandbox, path);
+    return missing || closed || sandbox_is_out_of_reach(sandbox, place);
 }

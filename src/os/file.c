@@ -238,6 +238,11 @@ ssize_t os_fgetxattr(int fd, const char *name, void *value, size_t size)
     return (ssize_t)OS_CALL(fgetxattr, fgetxattr(fd, name, value, size));
 }
 
+ssize_t os_getxattr(const char *path, const char *name, void *value, size_t size)
+{
+    return (ssize_t)OS_CALL(getxattr, getxattr(path, name, value, size));
+}
+
 ssize_t os_getdents(int fd, void *entries, size_t size)
 {
     return (ssize_t)OS_CALL(getdents64, syscall(SYS_getdents64, fd, entries, size));

@@ -66,6 +66,8 @@ int os_fstatfs(int fd, struct statfs *ret_statfs) must_check;
 ssize_t os_readlinkat(int dir_fd, const char *path, char *target, size_t size) must_check;
 int os_faccessat(int dir_fd, const char *path, int mode) must_check; /* effective ids */
 ssize_t os_fgetxattr(int fd, const char *name, void *value, size_t size) must_check;
+/* By a path, of which the last link is followed: of an O_PATH descriptor, by its entry in /proc/self/fd. */
+ssize_t os_getxattr(const char *path, const char *name, void *value, size_t size) must_check;
 ssize_t os_getdents(int fd, void *entries, size_t size) must_check; /* struct dirent64 */
 off_t os_lseek(int fd, off_t offset, int whence) must_check;
 

@@ -8,6 +8,39 @@ enum { OTHER_UID = 4711, OTHER_GID = 4712 };
 
 static const char attribute[] = "system.posix_acl_access";
 
+/* --- what the kernel answers ---------------------------------------------------------------------- */
+
+static struct {
+    bool is_set;
+    ssize_t got;
+    const void *bytes;
+} answer;
+static int opened;   /* folders that were asked for reading */
+static bool refuses; /* to open them so */
+
+ssize_t __real_os_fgetxattr(int fd, const char *name, void *value, size_t size);
+ssize_t __wrap_os_fgetxattr(int fd, const char *name, void *value, size_t size);
+ssize_t __wrap_os_fgetxattr(int fd, const char *name, void *value, size_t size)
+{
+    if (!answer.is_set || strcmp(name, attribute) != 0) {
+        return answer.is_set ? -EOPNOTSUPP : __real_os_fgetxattr(fd, name, value, size);
+    }
+    if (answer.got > 0) {
+        assert_true((size_t)answer.got <= size);
+        memcpy(value, answer.bytes, (size_t)answer.got);
+    }
+    return answer.got;
+}
+
+int __real_os_openat(int dir_fd, const char *path, int flags, mode_t mode);
+int __wrap_os_openat(int dir_fd, const char *path, int flags, mode_t mode);
+int __wrap_os_openat(int dir_fd, const char *path, int flags, mode_t mode)
+{
+    bool reads = !(flags & O_PATH);
+    opened += reads;
+    return reads && refuses ? -EACCES : __real_os_openat(dir_fd, path, flags, mode);
+}
+
 struct list {
     struct posix_acl_xattr_header head;
     struct posix_acl_xattr_entry entries[5];
@@ -64,6 +97,121 @@ static void an_access_list_lets_pass_whom_the_mode_does_not(void **state)
     assert_false(sandbox_is_out_of_reach(&same_user, inside));
 }
 
+/* SB-5: a list that cannot be understood may let anybody pass. */
+static void a_list_that_cannot_be_read_lets_pass(void **state)
+{
+    const struct list whole = list_with(ACL_USER, OTHER_UID + 1, 7, 7);
+    struct list other = whole;
+    other.head.a_version++;
+    const struct {
+        ssize_t got;
+        const void *bytes;
+        bool reaches;
+    } rows[] = {
+        {sizeof whole, &whole, false},
+        {-ENODATA, NULL, false},
+        {-EOPNOTSUPP, NULL, false},
+        {-EIO, NULL, true},
+        {-EACCES, NULL, true},
+        {-ERANGE, NULL, true},            /* more than is read */
+        {0, NULL, true},                  /* not even a head */
+        {sizeof whole - 1, &whole, true}, /* a part of an entry */
+        {sizeof other, &other, true},     /* of another version */
+    };
+    struct place *place = *state;
+    const struct sandbox sandbox = becoming();
+    with_string inside = memory_format("%s/closed/socket", place->path);
+    assert_int_equal(fchmod(place->fd, 0711), 0);
+    assert_int_equal(mkdirat(place->fd, "closed", 0710), 0); /* its mask lets pass */
+    answer.is_set = true;
+    for (size_t i = 0; i < countof(rows); i++) {
+        answer.got = rows[i].got;
+        answer.bytes = rows[i].bytes;
+        assert_int_equal(!sandbox_is_out_of_reach(&sandbox, inside), rows[i].reaches);
+    }
+}
+
+/* Who may not read a folder looks at its list by the name of what it holds. */
+static void a_list_is_read_where_a_folder_cannot_be(void **state)
+{
+    struct place *place = *state;
+    const struct sandbox sandbox = becoming();
+    const struct list lets = list_with(ACL_USER, OTHER_UID, 1, 7);
+    const struct list lets_not = list_with(ACL_USER, OTHER_UID, 6, 7);
+    with_string closed = memory_format("%s/closed", place->path);
+    with_string inside = memory_format("%s/closed/socket", place->path);
+    assert_int_equal(fchmod(place->fd, 0711), 0);
+    assert_int_equal(mkdirat(place->fd, "closed", 0700), 0);
+    refuses = true;
+    opened = 0;
+    assert_true(sandbox_is_out_of_reach(&sandbox, inside));
+    assert_int_equal(opened, 1);
+    if (setxattr(closed, attribute, &lets_not, sizeof lets_not, 0) < 0) {
+        assert_int_equal(errno, EOPNOTSUPP);
+        skip();
+    }
+    assert_true(sandbox_is_out_of_reach(&sandbox, inside));
+    assert_int_equal(setxattr(closed, attribute, &lets, sizeof lets, 0), 0);
+    assert_false(sandbox_is_out_of_reach(&sandbox, inside));
+}
+
+/* SB-5: beneath a writable root the payload's user can change a mode, and make its way. */
+static void beneath_a_writable_root_no_mode_is_a_proof(void **state)
+{
+    struct place *place = *state;
+    struct sandbox sandbox = becoming();
+    with_string top = memory_copy_string(place->path);
+    with_string closed = memory_format("%s/closed", place->path);
+    with_string beside = memory_format("%s/clos", place->path);
+    with_string inside = memory_format("%s/closed/socket", place->path);
+    with_string missing = memory_format("%s/closed/missing", place->path);
+    const struct {
+        char *root;
+        bool is_proof;
+    } rows[] = {{NULL, true}, {beside, true}, {inside, true}, {closed, false}, {top, false}};
+    assert_int_equal(fchmod(place->fd, 0711), 0);
+    assert_int_equal(mkdirat(place->fd, "closed", 0700), 0);
+    assert_int_equal(mkdirat(place->fd, "closed/socket", 0700), 0);
+    for (size_t i = 0; i < countof(rows); i++) {
+        sandbox.root_count = rows[i].root ? 1 : 0;
+        sandbox.roots[0].path = rows[i].root;
+        assert_int_equal(sandbox_is_out_of_reach(&sandbox, inside), rows[i].is_proof);
+        assert_int_equal(sandbox_is_nowhere(&sandbox, inside), rows[i].is_proof);
+        assert_true(sandbox_is_nowhere(&sandbox, missing));
+    }
+    /* The folders above a root are read-only: their modes stay. */
+    sandbox.roots[0].path = closed;
+    assert_int_equal(fchmod(place->fd, 0700), 0);
+    assert_true(sandbox_is_nowhere(&sandbox, inside));
+}
+
+/* The same of a folder that its own user closed. */
+static void nor_is_it_for_the_same_user(void **state)
+{
+    struct place *place = *state;
+    struct sandbox sandbox = {0};
+    with_string closed = memory_format("%s/closed", place->path);
+    with_string inside = memory_format("%s/closed/socket", place->path);
+    bool is_root = geteuid() == 0;
+    if (is_root) {
+        assert_int_equal(chmod(place->path, 0777), 0);
+        assert_int_equal(seteuid(OTHER_UID), 0);
+    }
+    assert_int_equal(mkdirat(place->fd, "closed", 0700), 0);
+    assert_int_equal(mkdirat(place->fd, "closed/socket", 0700), 0);
+    assert_int_equal(fchmodat(place->fd, "closed", 0, 0), 0);
+    bool outside = sandbox_is_nowhere(&sandbox, inside);
+    sandbox.root_count = 1;
+    sandbox.roots[0].path = closed;
+    bool beneath = sandbox_is_nowhere(&sandbox, inside);
+    assert_int_equal(fchmodat(place->fd, "closed", 0700, 0), 0);
+    if (is_root) {
+        assert_int_equal(seteuid(0), 0);
+    }
+    assert_true(outside);
+    assert_false(beneath);
+}
+
 static void what_is_not_there_is_nowhere(void **state)
 {
     struct place *place = *state;
@@ -103,12 +251,23 @@ static void in_a_copy_only_what_that_has_is_there(void **state)
     memory_free(sandbox.mounts);
 }
 
-#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, place_make, place_remove)
+static int start(void **state)
+{
+    memset(&answer, 0, sizeof answer);
+    refuses = false;
+    return place_make(state);
+}
+
+#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, start, place_remove)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_PLACE(an_access_list_lets_pass_whom_the_mode_does_not),
+        IN_PLACE(a_list_that_cannot_be_read_lets_pass),
+        IN_PLACE(a_list_is_read_where_a_folder_cannot_be),
+        IN_PLACE(beneath_a_writable_root_no_mode_is_a_proof),
+        IN_PLACE(nor_is_it_for_the_same_user),
         IN_PLACE(what_is_not_there_is_nowhere),
         IN_PLACE(in_a_copy_only_what_that_has_is_there),
     };

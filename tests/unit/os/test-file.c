@@ -357,6 +357,12 @@ static void extended_attributes_are_there_or_not(void **state)
     assert_int_equal(os_fgetxattr(fd_num(&file), "security.capability", value, sizeof value),
                      -ENODATA);
     assert_int_equal(os_fgetxattr(-1, "security.capability", value, sizeof value), -EBADF);
+    char path[32];
+    with_fd bare = fd_adopt(os_openat(dir, "a", O_PATH, 0));
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd_num(&bare));
+    assert_int_equal(os_getxattr(path, "security.capability", value, sizeof value), -ENODATA);
+    assert_int_equal(os_getxattr("/proc/self/fd/-1", "security.capability", value, sizeof value),
+                     -ENOENT);
 }
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
