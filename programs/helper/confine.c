@@ -155,7 +155,7 @@ enum {
              OS_LANDLOCK_MAKE_SYM | OS_LANDLOCK_REFER,
 };
 /* The first that does not forbid to rename from one folder to another, wherever that is. */
-enum { ABI_OF_REFER = 2, ABI_OF_TRUNCATE = 3, ABI_OF_SCOPES = 6 };
+enum { ABI_OF_REFER = 2, ABI_OF_TRUNCATE = 3 };
 
 static int allow(struct launcher *launcher, int ruleset, const char *path, uint64_t rights)
 {
@@ -217,7 +217,7 @@ static int set_rules(struct launcher *launcher)
         return abi;
     }
     const struct launch_plan *plan = launcher->plan;
-    bool scopes = abi >= ABI_OF_SCOPES && plan->scopes;
+    bool scopes = abi >= OS_LANDLOCK_ABI_OF_SCOPES && plan->scopes;
     uint64_t rights = abi >= ABI_OF_TRUNCATE ? RIGHTS : RIGHTS & ~OS_LANDLOCK_TRUNCATE;
     with_fd ruleset = fd_adopt(os_landlock_new(
         rights, scopes ? OS_LANDLOCK_SCOPE_SIGNAL | OS_LANDLOCK_SCOPE_ABSTRACT : 0));

@@ -54,14 +54,9 @@ static struct finding probe_sandbox(const struct contain *contain, enum guarante
         return (struct finding){memory_copy_string("no sandbox can be made, see the other reasons"),
                                 memory_copy_string("mend what they name, or do not require it")};
     }
-    const char *remedy = "end that daemon, or do not require it";
-    if (sandbox_shares_network(contain->sandbox)) {
-        remedy = guarantee == GUARANTEE_CONTROL_SOCKETS
-                     ? "use Linux 6.12 or later, or do without the network of the host"
-                     : "leave --network host out";
-    }
+    const char *remedy = sandbox_remedy(contain->sandbox, guarantee);
     return (struct finding){memory_copy_string(why ? why : "the sandbox does not close it"),
-                            memory_copy_string(remedy)};
+                            memory_copy_string(remedy ? remedy : "do not require it")};
 }
 
 static bool needs_scope(enum guarantee guarantee)

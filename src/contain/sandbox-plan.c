@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "confine.h"
 #include "file.h"
 #include "filter.h"
 #include "infrastructure.h"
@@ -517,6 +518,7 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
 {
     with_sandbox sandbox = memory_new(sizeof *sandbox);
     *sandbox = (struct sandbox){.host_network = request->host_network,
+                                .kernel_abi = os_landlock_abi(),
                                 .private_bytes = request->private_bytes,
                                 .private_inodes = request->private_inodes,
                                 .become = request->become,

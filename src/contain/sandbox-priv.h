@@ -9,7 +9,8 @@
  *   sandbox-sources.c    and about copies that are shown in the place of something
  *   sandbox-bwrap.c      mounts → bubblewrap's arguments
  *   sandbox-launch.c     rules → the launcher's plan
- *   sandbox-verify.c     what the kernel says of it → levels
+ *   sandbox-verify.c     what the kernel says of it
+ *   sandbox-levels.c     plan, or what was verified → levels
  *   sandbox-mounts.c     its part about the mounts
  *   sandbox-hidden.c     about what they hide
  *   sandbox-closed.c     and about what the rules cover and close, and copies
@@ -164,6 +165,7 @@ struct sandbox {
     bool sockets_closed; /* every socket by path that was found is covered or hidden */
 
     bool host_network;
+    int kernel_abi;    /* of Landlock, before anything is started; below 1: none */
     struct strvec gpu; /* devices of the host that are there */
     bool gpu_shown;
     int64_t private_bytes;
@@ -190,8 +192,8 @@ struct sandbox {
 
     struct own_facts own;
     bool verified;
-    int landlock_abi;
-    int facts; /* enum launch_fact */
+    int landlock_abi; /* that the launcher used; 0: none */
+    int facts;        /* enum launch_fact */
     struct fd private_dirs[PRIVATE_COUNT];
     struct link_walk *walk; /* NULL: links may be in there */
 };
@@ -261,6 +263,8 @@ bool sandbox_is_nowhere(const struct sandbox *sandbox, const char *path);
  * cover it there. */
 void mounts_other_paths(const struct mount_table *table, const char *path,
                         struct strvec *ret_paths);
+/* sandbox-levels.c: abstract sockets, by a network of its own or by a scope of Landlock. */
+bool sandbox_closes_abstract(const struct sandbox *sandbox);
 /* sandbox-verify.c: ERR_UNAVAILABLE with both texts; returns -1. */
 int sandbox_not_as_planned(struct err *err, const char *what, const char *seen);
 

@@ -266,6 +266,17 @@ int sandbox_know_self(struct sandbox *sandbox, struct err *err)
     return 0;
 }
 
+/* What was promised of a network of the host (CT-3): the launcher alone saw its rules come into force. */
+static int check_scopes(const struct sandbox *sandbox, const struct launch_word *word,
+                        struct err *err)
+{
+    bool wanted = sandbox->host_network && sandbox_closes_abstract(sandbox);
+    return !wanted || (word->extra & LAUNCH_FACT_SCOPES)
+               ? 0
+               : sandbox_not_as_planned(err, "abstract sockets of the host's network are open",
+                                        "no scope of Landlock is in force");
+}
+
 /* Of the launcher, who it is and what it may do; of what becomes the payload, everything. */
 static int check_process(struct sandbox *sandbox, struct proc_identity who, bool is_payload,
                          struct err *err)
@@ -289,7 +300,8 @@ static int check_process(struct sandbox *sandbox, struct proc_identity who, bool
 int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
                    struct proc_identity payload, const struct launch_word *word, struct err *err)
 {
-    if (sandbox_know_self(sandbox, err) < 0 || check_process(sandbox, launcher, false, err) < 0 ||
+    if (check_scopes(sandbox, word, err) < 0 || sandbox_know_self(sandbox, err) < 0 ||
+        check_process(sandbox, launcher, false, err) < 0 ||
         check_process(sandbox, payload, true, err) < 0) {
         return -1;
     }
@@ -302,65 +314,6 @@ int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
 bool sandbox_verified(const struct sandbox *sandbox)
 {
     return sandbox->verified;
-}
-
-bool sandbox_shares_network(const struct sandbox *sandbox)
-{
-    return sandbox->host_network;
-}
-
-/* --- levels ------------------------------------------------------------------------------------- */
-
-static void enforce(struct guarantees *guarantees, enum guarantee guarantee)
-{
-    guarantees->level[guarantee] = LEVEL_ENFORCED;
-    guarantees->why[guarantee] = NULL;
-}
-
-static void raise_all(const struct sandbox *sandbox, bool abstract_closed,
-                      struct guarantees *guarantees)
-{
-    static const enum guarantee always[] = {GUARANTEE_FILESYSTEM,  GUARANTEE_WRITABLE_ROOTS,
-                                            GUARANTEE_DESCENDANTS, GUARANTEE_TEMP_BYTES,
-                                            GUARANTEE_TEMP_INODES, GUARANTEE_SYSCALLS};
-    for (size_t i = 0; i < countof(always); i++) {
-        enforce(guarantees, always[i]);
-    }
-    if (!sandbox->host_network) {
-        enforce(guarantees, GUARANTEE_NETWORK);
-    } else {
-        guarantees->why[GUARANTEE_NETWORK] = "--network host was asked for";
-    }
-    if (abstract_closed && sandbox->sockets_closed) {
-        enforce(guarantees, GUARANTEE_CONTROL_SOCKETS);
-    } else {
-        guarantees->why[GUARANTEE_CONTROL_SOCKETS] =
-            sandbox->sockets_closed
-                ? "the network is the host's, and this kernel's Landlock does not close abstract "
-                  "sockets (Linux 6.12)"
-                : "not every socket of a daemon could be covered: one has a relative or odd name, "
-                  "or "
-                  "there are too many";
-    }
-}
-
-void sandbox_promise(const struct sandbox *sandbox, struct guarantees *guarantees)
-{
-    raise_all(sandbox, !sandbox->host_network, guarantees);
-}
-
-void sandbox_could(struct guarantees *guarantees)
-{
-    static const struct sandbox ordinary = {.sockets_closed = true};
-    raise_all(&ordinary, true, guarantees);
-}
-
-void sandbox_raise(const struct sandbox *sandbox, struct guarantees *guarantees)
-{
-    if (sandbox->verified) {
-        bool scoped = sandbox->facts & LAUNCH_FACT_SCOPES;
-        raise_all(sandbox, !sandbox->host_network || scoped, guarantees);
-    }
 }
 
 /* --- use ---------------------------------------------------------------------------------------- */

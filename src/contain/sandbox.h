@@ -141,9 +141,10 @@ int sandbox_verify(struct sandbox *sandbox, struct proc_identity launcher,
                    struct proc_identity payload, const struct launch_word *word,
                    struct err *err) must_check;
 bool sandbox_verified(const struct sandbox *sandbox);
-bool sandbox_shares_network(const struct sandbox *sandbox); /* with the host */
 /* Which levels the plan promises once it is verified; what stays lower says why. */
 void sandbox_promise(const struct sandbox *sandbox, struct guarantees *guarantees);
+/* What would help where that promises less; NULL: nothing is missing. Static. */
+const char *sandbox_remedy(const struct sandbox *sandbox, enum guarantee guarantee);
 /* The same for any sandbox with a network of its own. */
 void sandbox_could(struct guarantees *guarantees);
 /* The same for what was verified; without a verification nothing is raised. */

@@ -93,8 +93,9 @@ enum {
     OS_LANDLOCK_TRUNCATE = 1 << 14,
 };
 enum { OS_LANDLOCK_SCOPE_ABSTRACT = 1, OS_LANDLOCK_SCOPE_SIGNAL = 2 };
-int os_landlock_abi(void) must_check; /* -ENOSYS, -EOPNOTSUPP: none */
-/* A ruleset that denies these rights, as a descriptor. scopes must be 0 before ABI 6. */
+enum { OS_LANDLOCK_ABI_OF_SCOPES = 6 }; /* Linux 6.12 */
+int os_landlock_abi(void) must_check;   /* -ENOSYS, -EOPNOTSUPP: none */
+/* A ruleset that denies these rights, as a descriptor. scopes must be 0 before ABI_OF_SCOPES. */
 int os_landlock_new(uint64_t rights, uint64_t scopes) must_check;
 int os_landlock_allow(int ruleset_fd, int beneath_fd, uint64_t rights) must_check;
 int os_landlock_enforce(int ruleset_fd) must_check; /* on this process and its future children */
