@@ -164,6 +164,9 @@ static int step(struct link_walk *walk)
         return look_at(walk, entry);
     }
     ssize_t got = os_getdents(fd_num(&level->dir), level->listed, sizeof level->listed);
+    if (got == -ENOENT && walk->depth > 1) {
+        got = 0; /* it was removed when it was open, and nothing can come into it any more */
+    }
     if (got < 0) {
         walk->path[level->path_length] = '\0';
         return give_up(walk, (int)got, "a folder cannot be listed");

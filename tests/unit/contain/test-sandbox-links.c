@@ -19,7 +19,8 @@ static const char *met; /* the name before whose opening something happens */
 static void (*then)(void);
 static int failing; /* or what the opening answers */
 static int opened;
-static int listing; /* what the list of a folder answers */
+static int listing;     /* what the list of a folder answers */
+static int lists_until; /* before which list of a look something happens; 0: none */
 static bool without_types;
 static int64_t clock_step_ns;
 static int fail_at; /* which call of a look fails, whatever it is; 0: none */
@@ -54,6 +55,9 @@ ssize_t __real_os_getdents(int fd, void *entries, size_t size);
 ssize_t __wrap_os_getdents(int fd, void *entries, size_t size);
 ssize_t __wrap_os_getdents(int fd, void *entries, size_t size)
 {
+    if (lists_until > 0 && --lists_until == 0) {
+        then();
+    }
     ssize_t got = listing ? listing : is_to_fail() ? -EIO : __real_os_getdents(fd, entries, size);
     for (ssize_t at = 0; at < got && without_types;) {
         struct dirent64 *entry = (struct dirent64 *)(void *)((char *)entries + at);
@@ -402,6 +406,28 @@ static void a_folder_that_is_gone_is_none(void **state)
     }
 }
 
+/* Between its opening and its list: what was removed holds nothing any more. The folders of the look are the
+ * payload's to remove, and the top is not. */
+static void a_folder_that_goes_when_it_is_open_holds_nothing(void **state)
+{
+    struct place *place = *state;
+    make_folder(place->fd, "a");
+    top = place->fd;
+    then = remove_folder;
+    lists_until = 2; /* the top's, then its own */
+    assert_false(look(place));
+    assert_null(links.why);
+    /* What is beside it is looked at all the same. */
+    make_folder(place->fd, "a");
+    assert_int_equal(symlinkat("x", place->fd, "l"), 0);
+    lists_until = 2;
+    assert_true(look(place));
+    assert_int_equal(links.count, 1);
+    listing = -ENOENT;
+    assert_true(look(place));
+    is_not_known("a folder cannot be listed", ENOENT, "tmp");
+}
+
 /* Another mount is not the payload's to have made (the launcher's own stand in there). */
 static void what_is_mounted_in_there_is_not_entered(void **state)
 {
@@ -471,7 +497,7 @@ static int start(void **state)
     budget = (struct link_budget){100000, NS_PER_S};
     met = NULL;
     then = NULL;
-    failing = listing = fail_at = 0;
+    failing = listing = lists_until = fail_at = 0;
     without_types = false;
     clock_step_ns = 0;
     return place_make(state);
@@ -504,6 +530,7 @@ int main(void)
         IN_PLACE(folders_may_lie_as_deep_as_the_budget),
         IN_PLACE(a_folder_that_becomes_a_link_leads_nowhere),
         IN_PLACE(a_folder_that_is_gone_is_none),
+        IN_PLACE(a_folder_that_goes_when_it_is_open_holds_nothing),
         IN_PLACE(what_is_mounted_in_there_is_not_entered),
         IN_PLACE(nothing_stays_open),
         IN_PLACE(a_sandbox_is_looked_through_by_what_it_holds),
