@@ -31,6 +31,7 @@ struct link_level {
 struct link_walk {
     struct link_level levels[LINK_DEPTH];
     int depth;
+    const struct link_budget *budget; /* borrowed */
     int64_t entries_left;
     int64_t until_ns; /* of the processor time */
     struct sandbox_links *links;
@@ -69,13 +70,30 @@ static void name_entry(struct link_walk *walk, const char *name)
     walk->path[length + 1 + n] = '\0';
 }
 
-static int give_up(struct link_walk *walk, int sys, const char *why)
+static int give_up(struct link_walk *walk, const char *why, const char *remedy)
 {
     struct sandbox_links *links = walk->links;
     links->why = why;
-    links->sys = sys < 0 ? -sys : sys;
+    links->remedy = remedy;
     keep_path(links->where, walk->path);
     return -1;
+}
+
+static int give_up_over(struct link_walk *walk, const char *why, int64_t limit, const char *unit,
+                        const char *remedy)
+{
+    walk->links->limit = limit;
+    walk->links->unit = unit;
+    return give_up(walk, why, remedy);
+}
+
+static int give_up_for(struct link_walk *walk, int result, const char *why)
+{
+    walk->links->sys = -result;
+    return give_up(walk, why,
+                   result == -EACCES
+                       ? "let the owner of each folder there read and enter it (chmod u+rx)"
+                       : "mend what the kernel says of it, and run it again");
 }
 
 static void found(struct link_walk *walk)
@@ -91,7 +109,8 @@ static void found(struct link_walk *walk)
 static int enter(struct link_walk *walk, int dir_fd, const char *name)
 {
     if (walk->depth == LINK_DEPTH) {
-        return give_up(walk, 0, "folders lie deeper in each other than a look goes");
+        return give_up_over(walk, "folders lie too deep in each other", LINK_DEPTH, "folders",
+                            "make them flatter");
     }
     with_fd dir = fd_adopt(os_openat2(dir_fd, name, O_RDONLY | O_DIRECTORY, 0, RESOLVE));
     int result = fd_error(&dir);
@@ -106,7 +125,7 @@ static int enter(struct link_walk *walk, int dir_fd, const char *name)
         return 0;
     }
     if (result < 0) {
-        return give_up(walk, result, "a folder cannot be opened");
+        return give_up_for(walk, result, "a folder cannot be opened");
     }
     struct link_level *level = &walk->levels[walk->depth++];
     level->dir = fd_take(&dir);
@@ -138,14 +157,16 @@ static int look_at(struct link_walk *walk, const struct dirent64 *entry)
     }
     name_entry(walk, entry->d_name);
     if (walk->entries_left-- <= 0) {
-        return give_up(walk, 0, "there are more entries than a look may meet");
+        return give_up_over(walk, "there are too many entries", walk->budget->entries, "entries",
+                            "keep fewer files there, and move no folders while others are made");
     }
     if (walk->entries_left % ASKED_EVERY == 0 && os_processor_ns() > walk->until_ns) {
-        return give_up(walk, 0, "a look took more time than it may");
+        return give_up_over(walk, "a look takes too long", walk->budget->processor_ns / NS_PER_S,
+                            "s of the processor", "keep fewer files there");
     }
     int result = type_of(walk, entry, &type);
     if (result < 0) {
-        return give_up(walk, result, "an entry cannot be looked at");
+        return give_up_for(walk, result, "an entry cannot be looked at");
     }
     if (type == DT_LNK) {
         found(walk);
@@ -169,7 +190,7 @@ static int step(struct link_walk *walk)
     }
     if (got < 0) {
         walk->path[level->path_length] = '\0';
-        return give_up(walk, (int)got, "a folder cannot be listed");
+        return give_up_for(walk, (int)got, "a folder cannot be listed");
     }
     level->at = 0;
     level->end = (size_t)got;
@@ -186,6 +207,7 @@ bool links_find(struct link_walk *walk, const struct link_folder *folders, size_
     *ret_links = (struct sandbox_links){0};
     walk->links = ret_links;
     walk->depth = 0;
+    walk->budget = budget;
     walk->entries_left = budget->entries;
     walk->until_ns = os_processor_ns() + budget->processor_ns;
     int result = 0;
@@ -217,7 +239,8 @@ bool sandbox_find_links(struct sandbox *sandbox, struct sandbox_links *ret_links
     struct link_folder folders[PRIVATE_COUNT];
     size_t count = 0;
     if (!fd_is_open(&sandbox->private_dirs[PRIVATE_TMP])) {
-        *ret_links = (struct sandbox_links){.why = "they are not held", .sys = EBADF};
+        *ret_links = (struct sandbox_links){
+            .why = "they are not held", .sys = EBADF, .remedy = "run it again"};
         return true;
     }
     for (size_t i = 0; i < PRIVATE_COUNT; i++) {

@@ -233,12 +233,15 @@ static int check_links(struct sandbox *sandbox, struct err *err)
     if (!sandbox_bars_links(sandbox) || !sandbox_find_links(sandbox, &links)) {
         return 0;
     }
+    if (!links.why) {
+        return sandbox_not_as_planned(err, "a link is in a temporary folder", links.paths[0]);
+    }
+    char why[LINKS_WHY_SIZE];
     const char *sys = links.sys > 0 ? names_errno(links.sys) : NULL;
-    return links.why
-               ? err_set(err, ERR_UNAVAILABLE,
-                         "links in the temporary folders cannot be ruled out: %s: '%s' (%s)",
-                         links.why, links.where, sys ? sys : "not by the kernel")
-               : sandbox_not_as_planned(err, "a link is in a temporary folder", links.paths[0]);
+    sandbox_links_say_why(&links, why);
+    return err_set(err, ERR_UNAVAILABLE,
+                   "links in the temporary folders cannot be ruled out: %s: '%s'%s%s%s; %s", why,
+                   links.where, sys ? " (" : "", sys ? sys : "", sys ? ")" : "", links.remedy);
 }
 
 int sandbox_know_self(struct sandbox *sandbox, struct err *err)

@@ -45,8 +45,11 @@
  */
 #pragma once
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "binding.h"
@@ -166,9 +169,24 @@ struct sandbox_links {
     char paths[LINKS_TOLD][LINK_PATH_SIZE]; /* from the root on, without its slash: untrusted bytes.
                                                What is too long is cut and ends with "..." */
     const char *why;                        /* static; NULL: all was looked at */
-    int sys;                                /* errno of that; 0: a budget is used up */
-    char where[LINK_PATH_SIZE];             /* and the path, as above */
+    int sys;                                /* errno of that; 0: a budget is used up, which is: */
+    int64_t limit;
+    const char *unit;           /* static; NULL: no budget */
+    const char *remedy;         /* static: what helps then */
+    char where[LINK_PATH_SIZE]; /* and the path, as above; "": of none */
 };
+/* The reason with its limit. */
+enum { LINKS_WHY_SIZE = 128 };
+static inline void sandbox_links_say_why(const struct sandbox_links *links,
+                                         char text[LINKS_WHY_SIZE])
+{
+    (void)snprintf(text, LINKS_WHY_SIZE, "%s", links->why ? links->why : "they were not looked at");
+    if (links->unit) {
+        size_t length = strlen(text);
+        (void)snprintf(text + length, LINKS_WHY_SIZE - length, ", at most %" PRId64 " %s",
+                       links->limit, links->unit);
+    }
+}
 /* Of a sandbox with no_links. */
 bool sandbox_bars_links(const struct sandbox *sandbox);
 /* True: there is a link, or it cannot be said that there is none, which counts as one. At most as many entries as

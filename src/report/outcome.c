@@ -387,11 +387,18 @@ static void say_links(const struct sandbox_links *links, struct words *words)
         say(words, "; use copies");
         return;
     }
+    char why[LINKS_WHY_SIZE];
     with_string path = words_path(links->where);
-    say(words, "symbolic links in the temporary folders cannot be ruled out: %s: '%s'",
-        links->why ? links->why : "they were not looked at", path);
+    sandbox_links_say_why(links, why);
+    say(words, "symbolic links in the temporary folders cannot be ruled out: %s", why);
+    if (path[0]) {
+        say(words, ": '%s'", path);
+    }
     if (links->sys > 0) {
         say(words, " (%s)", words_errno(links->sys, name));
+    }
+    if (links->remedy) {
+        say(words, "; %s", links->remedy);
     }
 }
 

@@ -136,11 +136,13 @@ static json_t *make_links(const struct sandbox_links *links)
         with_string path = words_path(links->paths[i]);
         json_array_append_new(paths, text_or_null(path));
     }
+    char why[LINKS_WHY_SIZE];
+    sandbox_links_say_why(links, why);
     with_string where = words_path(links->where);
     json_t *diagnostic = json_object();
     set(diagnostic, "symlinks", json_integer(links->count));
     set(diagnostic, "paths", paths);
-    set(diagnostic, "obstacle", text_or_null(links->why));
+    set(diagnostic, "obstacle", text_or_null(links->why ? why : NULL));
     set(diagnostic, "obstacle_path", text_or_null(links->why ? where : NULL));
     set(diagnostic, "obstacle_errno",
         text_or_null(links->sys > 0 ? words_errno(links->sys, name) : NULL));

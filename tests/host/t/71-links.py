@@ -77,7 +77,8 @@ def _(t):
     done, report = run(t, "cd /tmp; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do mkdir -p a/a/a/a/a/a/a/a/a/a; "
                           "cd a/a/a/a/a/a/a/a/a/a; done\n")
     found = stopped(t, done, report, "temporary_symlink")
-    t.contains(found["obstacle"], "deeper")
+    t.contains(found["obstacle"], "at most 128 folders")
+    t.contains(report["error"]["message"], "flatter")
 
 
 @case("SB-8 a storm of files, and more bytes than the quota, end it too, by their own names")

@@ -218,8 +218,14 @@ static void a_link_in_a_temporary_folder(void **state)
     ending->links = (struct sandbox_links){
         .why = "a folder cannot be opened", .sys = EACCES, .where = "tmp/s\n"};
     message_has(&facts, "cannot be ruled out: a folder cannot be opened: 'tmp/s\\n' (EACCES)");
-    ending->links = (struct sandbox_links){.why = "it is too deep", .where = "tmp/a"};
-    message_has(&facts, "it is too deep: 'tmp/a'");
+    ending->links = (struct sandbox_links){.why = "it is too deep",
+                                           .limit = 128,
+                                           .unit = "folders",
+                                           .remedy = "make it flatter",
+                                           .where = "tmp/a"};
+    message_has(&facts, "it is too deep, at most 128 folders: 'tmp/a'; make it flatter");
+    ending->links = (struct sandbox_links){.why = "they are not held", .remedy = "run it again"};
+    message_has(&facts, "cannot be ruled out: they are not held; run it again");
 }
 
 static void an_interrupt(void **state)

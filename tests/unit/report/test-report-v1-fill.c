@@ -110,6 +110,9 @@ static void links_of_declared_work_are_told_before_all_else(void **state)
     text_is(told, "obstacle", "why");
     text_is(told, "obstacle_path", "tmp/\\x01");
     text_is(told, "obstacle_errno", "EACCES");
+    ending->links = (struct sandbox_links){.why = "too many", .limit = 7, .unit = "entries"};
+    with_json over = report_of(&facts);
+    text_is(over, "preflight.temporary_limit_diagnostic.obstacle", "too many, at most 7 entries");
 }
 
 static void limits_by_their_published_names(void **state)
