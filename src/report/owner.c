@@ -44,13 +44,17 @@ void owner_read_self(struct owner *ret_owner)
     read_machine_id(ret_owner->machine_id);
 }
 
-/* Containers of one host share its boot, and each has a machine id of its own. */
-static bool is_elsewhere(const json_t *controller)
+/* Containers of one host share its boot, and each has a machine id of its own. Who knows no id of its own knows that
+ * what has its boot is here. */
+static bool is_elsewhere(const json_t *controller, bool same_boot)
 {
     char here[MACHINE_ID_SIZE];
     const char *there = json_string_value(json_object_get(controller, "machine_id"));
     read_machine_id(here);
-    return there && strcmp(there, here) != 0;
+    if (!there || there[0] == '\0') {
+        return false;
+    }
+    return here[0] ? strcmp(there, here) != 0 : !same_boot;
 }
 
 bool owner_may_live(const json_t *controller)
@@ -63,10 +67,11 @@ bool owner_may_live(const json_t *controller)
     if (!json_is_integer(pid) || !json_is_integer(start_ticks) || !boot_id || now[0] == '\0') {
         return false;
     }
-    if (is_elsewhere(controller)) {
+    bool same_boot = strcmp(boot_id, now) == 0;
+    if (is_elsewhere(controller, same_boot)) {
         return true;
     }
-    if (strcmp(boot_id, now) != 0) {
+    if (!same_boot) {
         return false;
     }
     json_int_t number = json_integer_value(pid);

@@ -4,7 +4,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "owner-priv.h"
+
+static const char *machine_id; /* what /etc/machine-id holds; NULL: what is there */
+
+ssize_t __real_os_read_small(int dir_fd, const char *path, char *text, size_t size);
+ssize_t __wrap_os_read_small(int dir_fd, const char *path, char *text, size_t size);
+ssize_t __wrap_os_read_small(int dir_fd, const char *path, char *text, size_t size)
+{
+    if (!machine_id || strcmp(path, "/etc/machine-id") != 0) {
+        return __real_os_read_small(dir_fd, path, text, size);
+    }
+    (void)snprintf(text, size, "%s", machine_id);
+    return (ssize_t)strlen(text);
+}
 
 static json_t *controller_of(const struct owner *owner)
 {
@@ -72,6 +86,36 @@ static void a_process_of_another_machine_may_live(void **state)
     assert_false(owner_may_live(controller));
 }
 
+/* RP-1: where nobody knows which machine this is, what has its boot is of it. */
+static void without_a_machine_id_the_boot_says_where_it_is(void **state)
+{
+    static const char *const unknown[] = {"", "\n", "uninitialized\n"};
+    struct owner self;
+    machine_id = "0123456789abcdef0123456789abcdef\n";
+    owner_read_self(&self);
+    assert_string_equal(self.machine_id, "0123456789abcdef0123456789abcdef");
+    assert_true(is_alive(self));
+    for (size_t i = 0; i < countof(unknown); i++) {
+        machine_id = unknown[i];
+        assert_true(is_alive(self));
+        struct owner other = self;
+        other.start_ticks++;
+        assert_false(is_alive(other));
+        other = self;
+        other.boot_id[0] = other.boot_id[0] == 'a' ? 'b' : 'a';
+        assert_true(is_alive(other)); /* elsewhere, perhaps */
+        other.machine_id[0] = '\0';
+        assert_false(is_alive(other));
+    }
+    machine_id = "fedcba9876543210fedcba9876543210\n"; /* and a record without one is of here */
+    struct owner other = self;
+    other.start_ticks++;
+    assert_true(is_alive(other));
+    other.machine_id[0] = '\0';
+    assert_false(is_alive(other));
+    machine_id = NULL;
+}
+
 static void a_dead_process_is_dead(void **state)
 {
     int ends[2];
@@ -112,6 +156,7 @@ int main(void)
         cmocka_unit_test(this_process_lives),
         cmocka_unit_test(another_process_is_another),
         cmocka_unit_test(a_process_of_another_machine_may_live),
+        cmocka_unit_test(without_a_machine_id_the_boot_says_where_it_is),
         cmocka_unit_test(a_dead_process_is_dead),
         cmocka_unit_test(an_incomplete_controller_is_not_alive),
     };
