@@ -384,7 +384,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_run),
         cmocka_unit_test(links_of_declared_work_are_told_before_all_else),
-        cmocka_unit_test(a_plain_run),
         cmocka_unit_test(limits_by_their_published_names),
         cmocka_unit_test(a_long_command),
         cmocka_unit_test(samples_and_peaks),
