@@ -9,6 +9,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from tap import case, main  # noqa: E402
+from tier import CLAIM  # noqa: E402
 
 AS = ["--user", "65534:65534"] if os.geteuid() == 0 else []
 A, B = "a" * 12 + "1" * 52, "a" * 4 + "b" * 60
@@ -125,7 +126,7 @@ def _(t):
                 (121, "preflight_refused", "LAMINA_SAFE_PREFLIGHT", tier), done)
         t.equal((report["preflight"]["ok"], (t.dir / "work/ran").exists()), (False, False))
     t.equal([name for name in ("promotions.json", "fences.json") if (t.state / "berm" / name).exists()], [])
-    t.equal(os.path.lexists(f"/run/lock/berm-production-{os.geteuid()}"), False)
+    t.equal(os.path.lexists(CLAIM), False)
     for words in (["--wait"], ["--tier", "small", "--wait=0s"]):
         t.equal(t.berm("run", *words, "--workload", "w", "--report", "r.json", "--", "go").status, 125, words)
 

@@ -29,6 +29,7 @@ from deaths import (VICTIMS, Deaths, helpers, kill_now, lives, process_with,  # 
 from points import expected, rows  # noqa: E402
 from scopes import scope  # noqa: E402
 from tap import SLOWNESS, berm_path, case, children, main  # noqa: E402
+from tier import CLAIM, LEFT, repository  # noqa: E402
 
 LONG = bool(os.environ.get("BERM_TEST_LONG")) and not ROOT
 SEED = int(os.environ.get("BERM_TEST_SEED") or random.randrange(1 << 32))
@@ -132,21 +133,12 @@ if not ROOT:
         t.equal((done.status, done.out.decode()), (0, ""))
 
 
-# What a death there leaves of a run at a tier, besides its slot: (fences, promotions). Whose watchdog alone died before the
-# release releases nothing, and fences nothing.
-TIER = {"SNAPSHOT_TAKEN": (0, 0), "LOCK_CLAIMED": (0, 0), "FENCE_WRITTEN": (1, 0), "FENCE_CLEARED": (0, 0), "PROMOTED": (0, 1)}
 BEHIND = ("FENCE_CLEARED", "PROMOTED")
 ALONE = ("LOCK_CLAIMED", *BEHIND)  # there is no watchdog yet, or none any more: all that there is has died
 
 
 def tier_work(t):
-    top = t.dir / "top"
-    for folder in (top, top / ".git", top / "bench"):
-        folder.mkdir()
-    (top / "berm.yaml").write_text("schema: 1\nentrypoint: { work: { argv: [bench/work] } }\n")
-    (top / "bench/work").write_text("#!/bin/sh\n")
-    (top / "bench/work").chmod(0o755)
-    return ["--cwd", top, "--tier", "small", "--workload", "w", "--promote", "--", "bench/work"]
+    return ["--cwd", repository(t.dir / "top"), "--tier", "small", "--workload", "w", "--promote", "--", "bench/work"]
 
 
 def stored(t, name, member):
@@ -165,8 +157,9 @@ def tier_death(t, deaths, words, victim, name):
     left = stored(t, "fences.json", "standing"), stored(t, "promotions.json", "promotions")
     print(f"# {victim:10} {n:2} {name:16}: {word}{', healed' if healed else ''}, {left}", flush=True)
     t.equal(word, "final" if victim == "watchdog" else expected(after, True), what)
-    t.equal(left, TIER[name] if victim != "watchdog" else (0, 1) if name in BEHIND else (0, 0), what)
-    t.equal(os.path.lexists(f"/run/lock/berm-production-{os.geteuid()}"), False, f"{what}: a claim")
+    # Whose watchdog alone died before the release releases nothing, and fences nothing.
+    t.equal(left, LEFT[name] if victim != "watchdog" else (0, 1) if name in BEHIND else (0, 0), what)
+    t.equal(os.path.lexists(CLAIM), False, f"{what}: a claim")
     deaths.nothing_left(what, "final" if word == "final" else "non-success")
 
 
@@ -176,7 +169,7 @@ if not ROOT:
     def _(t):
         deaths = Deaths(t)
         words = tier_work(t)
-        for victim, name in itertools.product(("controller", "watchdog", "both"), TIER) if LONG else \
+        for victim, name in itertools.product(("controller", "watchdog", "both"), LEFT) if LONG else \
                 (("controller", "SNAPSHOT_TAKEN"), ("both", "FENCE_WRITTEN")):
             if victim == "controller" or name != "LOCK_CLAIMED":
                 tier_death(t, deaths, words, victim, name)

@@ -9,6 +9,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 from tap import berm_path, case, main  # noqa: E402
+from tier import repository  # noqa: E402
 
 FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 
@@ -16,15 +17,10 @@ FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 def run(t, script, *options, tier=True):
     """(what was done, the record) of the script, at a tier or in a sandbox like any other."""
     t.dir.chmod(0o755)
-    top = t.dir / "top"
-    (top / "bench").mkdir(parents=True, exist_ok=True)
-    (top / ".git").mkdir(exist_ok=True)
-    (top / "berm.yaml").write_text("schema: 1\nentrypoint:\n  work: { argv: [bench/work] }\n")
+    top = repository(t.dir / "top", script)
     (top / "data").write_text("frozen\n")
     if not (top / "link").is_symlink():
         (top / "link").symlink_to("data")
-    (top / "bench/work").write_text("#!/bin/sh\n" + script)
-    (top / "bench/work").chmod(0o755)
     how = ["--tier", "small", "--workload", "w", "--report", t.dir / "r.json"] if tier else ["--sandbox"]
     done = t.run(berm_path(), "run", "--json=../record.json", *how, *options, "--", "./bench/work" if not tier else
                  "bench/work", cwd=top, deadline_s=60)
