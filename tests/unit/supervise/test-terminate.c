@@ -34,7 +34,7 @@ static void the_grace_counts_from_the_request(void **state)
 {
     static const struct {
         int64_t grace_ms, tick_ms;
-    } cases[] = {{5000, 10}, {50, 200}, {1000, 2000}};
+    } cases[] = {{5000, 10}, {50, 200}, {1000, 2000}, {1000, 475}};
     for (size_t i = 0; i < countof(cases); i++) {
         broker_end(&broker);
         broker_start(&broker, &request); /* one that asked nobody yet */
