@@ -194,8 +194,8 @@ static void take_out(struct change *change, size_t which)
             (change->count - which) * sizeof *change->standing);
 }
 
-static int put_up(const struct bfs_dir *folder, struct change *change, const struct fence *fence,
-                  struct err *err)
+/* Nothing is written yet. */
+static int check_place(const struct change *change, const struct fence *fence, struct err *err)
 {
     const struct fence *there = fences_find(&change->fences, fence->frozen_digest);
     if (there) {
@@ -209,6 +209,12 @@ static int put_up(const struct bfs_dir *folder, struct change *change, const str
                        "`berm fence list`, and clear some",
                        FENCES_MAX);
     }
+    return 0;
+}
+
+static int put_up(const struct bfs_dir *folder, struct change *change, const struct fence *fence,
+                  struct err *err)
+{
     change->standing[change->count++] = *fence;
     if (change_standing(folder, change, err) < 0) {
         return -1;
@@ -236,10 +242,11 @@ int fence_raise(const struct bfs_dir *folder, const struct fence *fence, struct 
     if (change_begin(folder, &change, err) < 0) {
         return -1;
     }
-    int result = put_up(folder, &change, fence, &seen);
+    bool fits = check_place(&change, fence, err) == 0;
+    int result = fits ? put_up(folder, &change, fence, &seen) : -1;
     state_file_unlock(folder);
     change_done(&change);
-    return result == 0 ? 0 : take_down(folder, fence, &seen, err);
+    return fits && result < 0 ? take_down(folder, fence, &seen, err) : result;
 }
 
 /* Of the run that raised it; count: there is none. */
@@ -278,11 +285,12 @@ static int put_back(const struct bfs_dir *folder, struct change *change, const s
                     struct err *err)
 {
     size_t which = find_own(change, fence->frozen_digest, fence->run_id);
+    if (which == change->count && fences_find(&change->fences, fence->frozen_digest)) {
+        return err_set(err, ERR_NOT_FOUND, "the fence of this work is no longer of run %s",
+                       fence->run_id);
+    }
     if (which == change->count) {
-        return fences_find(&change->fences, fence->frozen_digest)
-                   ? err_set(err, ERR_NOT_FOUND, "the fence of this work is no longer of run %s",
-                             fence->run_id)
-                   : put_up(folder, change, fence, err);
+        return check_place(change, fence, err) < 0 ? -1 : put_up(folder, change, fence, err);
     }
     change->standing[which].state = fence->state;
     change->standing[which].limit = fence->limit;

@@ -23,11 +23,15 @@ static struct fence of(char *digest, char *run)
 
 /* Another berm changes the file, when `held`. */
 static bool held;
+static int locks;     /* how many were asked for */
+static int held_from; /* another does from the nth on; 0: never */
 int __real_os_flock_within(int fd, int wait_ms);
 int __wrap_os_flock_within(int fd, int wait_ms);
 int __wrap_os_flock_within(int fd, int wait_ms)
 {
-    return held ? -EWOULDBLOCK : __real_os_flock_within(fd, wait_ms);
+    locks++;
+    return held || (held_from > 0 && locks >= held_from) ? -EWOULDBLOCK
+                                                         : __real_os_flock_within(fd, wait_ms);
 }
 
 /* A disk that fails the nth sync from now on, and with `for_good` all that follow; 0: none. */
@@ -82,6 +86,30 @@ static void work_that_is_fenced_is_not_attempted_again(void **state)
     assert_non_null(strstr(err.msg, "fence aaaaaaaaaaaa"));
     raise_it(place, digest_b, run_2);
     assert_int_equal(standing(place), 2);
+}
+
+/* FZ-5: what was refused before anything was written stands nowhere: nothing is to be taken down or cleared. */
+static void nothing_is_cleared_that_was_not_written(struct place *place, char *digest, char *run,
+                                                    enum err_code code)
+{
+    struct err err = {0};
+    const struct fence fence = of(digest, run);
+    locks = 0;
+    held_from = 2;
+    assert_fails(fence_raise(&place->dir, &fence, &err), code);
+    held_from = 0;
+    assert_int_equal(locks, 1);
+    assert_null(strstr(err.msg, "it may stand"));
+}
+
+static void a_fence_of_another_run_is_no_hint_to_clear_ones_own(void **state)
+{
+    struct place *place = *state;
+    raise_it(place, digest_a, run_1);
+    nothing_is_cleared_that_was_not_written(place, digest_a, run_2, ERR_CONFLICT);
+    nothing_is_cleared_that_was_not_written(place, digest_a, run_1, ERR_CONFLICT);
+    /* An earlier attempt of the same run is nobody's to take down. */
+    assert_int_equal(standing(place), 1);
 }
 
 /* FZ-1: what could not be put up durably does not stand by chance, or is told to. */
@@ -228,6 +256,7 @@ static void the_number_of_fences_is_bounded(void **state)
     const struct fence more = of(digest_a, run_1);
     assert_fails(fence_raise(&place->dir, &more, &err), ERR_OVER_BUDGET);
     assert_non_null(strstr(err.msg, "berm fence list"));
+    nothing_is_cleared_that_was_not_written(place, digest_a, run_1, ERR_OVER_BUDGET);
     char last[HASH_HEX_SIZE];
     snprintf(last, sizeof last, "%064x", FENCES_MAX - 1);
     assert_ok(clear(place, last, "the last", &err));
@@ -294,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         place_test(work_that_is_fenced_is_not_attempted_again),
+        place_test(a_fence_of_another_run_is_no_hint_to_clear_ones_own),
         place_test(what_cannot_be_synced_is_taken_down_again),
         cmocka_unit_test(only_a_clean_end_without_a_limit_lowers_it),
         place_test(a_run_changes_its_own_fence_alone),
