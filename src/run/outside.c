@@ -72,19 +72,33 @@ static bool is_missing(int result)
     return result == -ENOENT || result == -ENOTDIR;
 }
 
+/* The path of an open file, also of one that is no more; -errno. */
+static int read_path(int fd, char path[LINK_SIZE])
+{
+    with_string own = memory_format("/proc/self/fd/%d", fd);
+    ssize_t n = os_readlinkat(AT_FDCWD, own, path, LINK_SIZE - 1);
+    if (n < 0) {
+        return (int)n;
+    }
+    size_t behind = sizeof deleted - 1;
+    path[n] = '\0';
+    if ((size_t)n > behind && strcmp(path + n - behind, deleted) == 0) {
+        path[(size_t)n - behind] = '\0';
+    }
+    return 0;
+}
+
 static void find_file(int root_fd, const char *exec, struct program *program)
 {
     struct stat stat;
-    char target[LINK_SIZE];
+    char path[LINK_SIZE];
     with_fd file = fd_adopt(os_openat(root_fd, exec, O_PATH, 0));
     if (!fd_is_open(&file) || os_fstat(fd_num(&file), &stat) < 0) {
         return; /* it may run all the same */
     }
     program->device = stat.st_dev;
     program->inode = stat.st_ino;
-    with_string own = memory_format("/proc/self/fd/%d", fd_num(&file));
-    ssize_t n = os_readlinkat(AT_FDCWD, own, target, sizeof target);
-    program->physical = n > 0 ? memory_format("%.*s", (int)n, target) : NULL;
+    program->physical = read_path(fd_num(&file), path) == 0 ? memory_copy_string(path) : NULL;
 }
 
 /* Reserved for it by nobody: this run has not begun. */
@@ -132,25 +146,31 @@ static void find_programs(struct run *run, struct programs *programs)
 /* --- what runs ---------------------------------------------------------------------------------- */
 
 struct process {
-    const char *pid;
+    struct fd folder; /* in /proc: what is opened beneath it never becomes another's */
     char name[NAME_SIZE];
     bool is_own;
 };
+
+static void process_done(struct process *process)
+{
+    fd_close(&process->folder);
+}
 
 /* -errno; -ENOENT or -ESRCH: it is gone; -EACCES or -EPERM: another user's, which this /proc hides. */
 static int look_at_process(const struct bfs_dir *proc, const char *pid, struct process *process)
 {
     static const char first[] = "Name:\t";
     char status[STATUS_SIZE];
-    with_string path = memory_format("%s/status", pid);
-    ssize_t got = os_read_small(bfs_dir_fd(proc), path, status, sizeof status);
+    process->folder = fd_adopt(os_openat(bfs_dir_fd(proc), pid, O_PATH | O_DIRECTORY, 0));
+    ssize_t got = fd_is_open(&process->folder)
+                      ? os_read_small(fd_num(&process->folder), "status", status, sizeof status)
+                      : fd_error(&process->folder);
     if (got < 0) {
         return (int)got;
     }
     bool is_status = strncmp(status, first, sizeof first - 1) == 0;
     const char *name = is_status ? status + sizeof first - 1 : "";
     int64_t uid = proc_number(status, "Uid");
-    process->pid = pid;
     (void)snprintf(process->name, sizeof process->name, "%.*s", (int)strcspn(name, "\n"), name);
     process->is_own = uid < 0 || uid == os_geteuid();
     return is_status ? 0 : -EIO;
@@ -192,27 +212,21 @@ static const struct program *find_by_path(const struct programs *programs, const
     return path_is_beneath(target, programs->root) ? find_by_name(programs, process) : NULL;
 }
 
-static const struct program *find_in(const struct bfs_dir *proc, const struct programs *programs,
-                                     const struct process *process, int *ret_unseen)
+static const struct program *find_in(const struct programs *programs, const struct process *process,
+                                     int *ret_unseen)
 {
     struct stat stat;
     char target[LINK_SIZE];
-    with_string path = memory_format("%s/exe", process->pid);
-    with_fd file = fd_adopt(os_openat(bfs_dir_fd(proc), path, O_PATH, 0));
+    with_fd file = fd_adopt(os_openat(fd_num(&process->folder), "exe", O_PATH, 0));
     int result = fd_is_open(&file) ? os_fstat(fd_num(&file), &stat) : fd_error(&file);
-    ssize_t n =
-        result < 0 ? result : os_readlinkat(bfs_dir_fd(proc), path, target, sizeof target - 1);
-    if (n == -EACCES || n == -EPERM) {
+    result = result < 0 ? result : read_path(fd_num(&file), target);
+    if (result == -EACCES || result == -EPERM) {
         return process->is_own ? find_by_name(programs, process) : NULL;
     }
-    if (n < 0) {
-        *ret_unseen = n == -ENOENT || n == -ESRCH ? 0 : (int)n; /* of the kernel, or gone */
+    if (result < 0) {
+        *ret_unseen =
+            result == -ENOENT || result == -ESRCH ? 0 : result; /* of the kernel, or gone */
         return NULL;
-    }
-    target[n] = '\0';
-    size_t behind = sizeof deleted - 1;
-    if ((size_t)n > behind && strcmp(target + n - behind, deleted) == 0) {
-        target[(size_t)n - behind] = '\0';
     }
     const struct program *found = find_by_file(programs, &stat);
     return found ? found : find_by_path(programs, target, process);
@@ -221,12 +235,12 @@ static const struct program *find_in(const struct bfs_dir *proc, const struct pr
 static void judge_process(struct run *run, const struct bfs_dir *proc,
                           const struct programs *programs, const char *pid)
 {
-    struct process process = {0};
+    cleanup(process_done) struct process process = {0};
     int unseen = look_at_process(proc, pid, &process);
     if (unseen == -ENOENT || unseen == -ESRCH || unseen == -EACCES || unseen == -EPERM) {
         return;
     }
-    const struct program *found = unseen < 0 ? NULL : find_in(proc, programs, &process, &unseen);
+    const struct program *found = unseen < 0 ? NULL : find_in(programs, &process, &unseen);
     if (found) {
         refuse(run,
                memory_format("daemon '%s' runs outside of this run: process %s", found->name, pid),

@@ -5,16 +5,39 @@
 #include "memory.h"
 #include "run-priv.h"
 
-/* Whether the kernel shows what a process executes. */
+/* Whether the kernel shows what a process executes; and what is reached by "PID/...", which may be another's by then. */
 static bool hidden;
+static size_t by_path;
+
+static bool is_below_a_process(const char *path)
+{
+    size_t n = strspn(path, "0123456789");
+    return n > 0 && path[n] == '/';
+}
+
 int __real_os_openat(int dir_fd, const char *path, int flags, mode_t mode);
 int __wrap_os_openat(int dir_fd, const char *path, int flags, mode_t mode);
 int __wrap_os_openat(int dir_fd, const char *path, int flags, mode_t mode)
 {
-    size_t n = strlen(path);
-    return hidden && n > 4 && strcmp(path + n - 4, "/exe") == 0
-               ? -EACCES
-               : __real_os_openat(dir_fd, path, flags, mode);
+    by_path += is_below_a_process(path);
+    return hidden && strcmp(path, "exe") == 0 ? -EACCES
+                                              : __real_os_openat(dir_fd, path, flags, mode);
+}
+
+ssize_t __real_os_read_small(int dir_fd, const char *path, char *text, size_t size);
+ssize_t __wrap_os_read_small(int dir_fd, const char *path, char *text, size_t size);
+ssize_t __wrap_os_read_small(int dir_fd, const char *path, char *text, size_t size)
+{
+    by_path += is_below_a_process(path);
+    return __real_os_read_small(dir_fd, path, text, size);
+}
+
+ssize_t __real_os_readlinkat(int dir_fd, const char *path, char *target, size_t size);
+ssize_t __wrap_os_readlinkat(int dir_fd, const char *path, char *target, size_t size);
+ssize_t __wrap_os_readlinkat(int dir_fd, const char *path, char *target, size_t size)
+{
+    by_path += is_below_a_process(path);
+    return __real_os_readlinkat(dir_fd, path, target, size);
 }
 
 /* A program of the place's own, which waits until its standard input ends. */
@@ -145,6 +168,21 @@ static void what_cannot_be_looked_at_is_no_stranger(void **state)
     hidden = false;
 }
 
+/* TR-5: all that is seen of a process is of one. */
+static void a_number_that_is_given_again_is_no_process(void **state)
+{
+    struct place *place = *state;
+    char exec[] = "graphd";
+    int input = -1;
+    copy_cat(place, "graphd");
+    pid_t child = start(place, "graphd", &input);
+    by_path = 0;
+    assert_int_equal(count(place, exec), 1);
+    assert_int_equal(by_path, 0);
+    close(input);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 /* TR-5 */
 static void a_socket_or_a_lock_that_is_there_is_refused(void **state)
 {
@@ -181,6 +219,7 @@ int main(void)
         place_test(a_declared_daemon_that_runs_already_is_refused),
         place_test(a_daemon_whose_file_is_another_by_now_is_refused),
         place_test(what_cannot_be_looked_at_is_no_stranger),
+        place_test(a_number_that_is_given_again_is_no_process),
         place_test(a_socket_or_a_lock_that_is_there_is_refused),
         place_test(a_project_that_cannot_be_looked_at_is_refused),
     };
