@@ -180,14 +180,18 @@ static int copy_into(const struct bfs_dir *folder, const struct bfs_dir *root,
     return write_record(folder, facts, err);
 }
 
+static char *temporary_name(const char *name)
+{
+    return memory_format(".%s.new", name);
+}
+
 /* Under a name of its own until it is complete. */
 static int stage_under(const struct bfs_dir *all, const struct bfs_dir *root,
                        struct toolchain_facts *facts, struct err *err)
 {
-    with_string temporary = memory_format(".%s.new", facts->name);
+    with_string temporary = temporary_name(facts->name);
     with_bfs_dir folder = {0};
-    if (bfs_tree_remove(all, temporary, REMOVED_MAXIMUM, err) < 0 ||
-        bfs_dir_make_beneath(all, temporary, 0700, &folder, err) < 0) {
+    if (bfs_dir_make_beneath(all, temporary, 0700, &folder, err) < 0) {
         return -1;
     }
     if (copy_into(&folder, root, facts, err) < 0 ||
@@ -208,7 +212,14 @@ static int check_path(const char *path, struct err *err)
                              : 0;
 }
 
-/* What is not complete counts: the next one of its name removes it. */
+/* Of one that ended before it was complete; nobody stages but who holds the lock. */
+static int remove_leftover(const struct bfs_dir *all, const char *name, struct err *err)
+{
+    with_string temporary = temporary_name(name);
+    return bfs_tree_remove(all, temporary, REMOVED_MAXIMUM, err);
+}
+
+/* What is not complete counts: the next one of its name removes it, before it asks for room. */
 static int check_room(const struct bfs_dir *all, struct err *err)
 {
     struct err why = {0};
@@ -252,7 +263,8 @@ int toolchain_stage(const struct bfs_dir *state, const char *path, const char *n
         check_path(root.path, err) < 0 || check_path(state->path, err) < 0 ||
         repository_check_root(root.path, state->path, err) < 0 ||
         bfs_dir_make_beneath(state, folder_name, 0700, &all, err) < 0 ||
-        check_free(&all, name, err) < 0 || check_room(&all, err) < 0) {
+        check_free(&all, name, err) < 0 || remove_leftover(&all, name, err) < 0 ||
+        check_room(&all, err) < 0) {
         return -1;
     }
     with_toolchain_facts facts = {.name = memory_copy_string(name),
