@@ -469,7 +469,9 @@ static int plan_tool(const struct sandbox_request *request, struct sandbox *sand
     struct infrastructure_request wanted;
     if (infrastructure_pin(request->inherited, &wanted, &err) < 0 ||
         infrastructure_bind_bwrap(&wanted, &sandbox->tool, &err) < 0) {
-        sandbox_refuse(checks, CHECK_SANDBOX, memory_copy_string(err.msg), "", "");
+        sandbox_refuse(checks, CHECK_SANDBOX, memory_copy_string(err.msg), "",
+                       "install bubblewrap, or name the one to be used by BERM_BWRAP_PATH and "
+                       "BERM_BWRAP_SHA256 together");
         return -1;
     }
     char *saw = NULL;
@@ -532,7 +534,8 @@ struct sandbox *sandbox_plan(const struct sandbox_request *request, struct check
     int result = os_fstat(request->cwd_fd, &sandbox->cwd_stat);
     if (result < 0) {
         (void)err_sys(&err, result, "working folder");
-        sandbox_refuse(checks, CHECK_CWD, memory_copy_string(err.msg), "", "");
+        sandbox_refuse(checks, CHECK_CWD, memory_copy_string(err.msg), "",
+                       "run it in a folder that is there, and that this user may look into");
         return NULL;
     }
     bool possible = check_user(request, checks) == 0;

@@ -9,6 +9,7 @@ CHECK_CODES(X)
 void checks_add_take(struct checks *checks, const char *code, bool ok, char *what, char *saw,
                      char *remedy)
 {
+    BUG_IF(!ok && remedy[0] == '\0');
     checks->list = memory_resize(checks->list, (checks->count + 1) * sizeof *checks->list);
     checks->list[checks->count++] = (struct check){code, ok, what, saw, remedy};
 }

@@ -53,7 +53,7 @@ struct check {
     bool ok;
     char *what;   /* "network cannot be enforced" */
     char *saw;    /* "bwrap: EPERM" */
-    char *remedy; /* one sentence a line; "" when there is none */
+    char *remedy; /* one sentence a line; "" only of what is ok */
 };
 
 struct checks {
@@ -61,7 +61,7 @@ struct checks {
     size_t count;
 };
 
-/* The three texts are taken over. */
+/* The three texts are taken over. A refusal without a remedy is a bug of ours. */
 void checks_add_take(struct checks *checks, const char *code, bool ok, char *what, char *saw,
                      char *remedy);
 bool checks_ok(const struct checks *checks);

@@ -99,7 +99,8 @@ static int write_report(const struct qualifying *qualifying, const struct stale 
         &checks, CHECK_SELF_TEST, false,
         memory_copy_string("a record of processes that are gone was healed; nothing was "
                            "to be run"),
-        memory_copy_string(stale->name), memory_copy_string(""));
+        memory_copy_string(stale->name),
+        memory_copy_string("nothing is to be done: the report says what was healed"));
     int64_t took_ns = clock->monotonic_ns() - began_ns;
     const struct report_facts facts = {
         .run_id = stale->id,

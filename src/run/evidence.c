@@ -143,7 +143,10 @@ static void judge_promotions(struct run *run)
     with_promotions promotions = {0};
     with_buf why = buf_new(WHY_BYTES);
     if (promotions_read(&run->tier.freeze.state, &promotions, &err) < 0) {
-        refuse(run, CHECK_PROMOTION, "the promotions cannot be believed", err.msg, "");
+        refuse(run, CHECK_PROMOTION, "the promotions cannot be believed", err.msg,
+               "move " PROMOTIONS_FILE
+               " in berm's state folder away, and run the smaller tiers with "
+               "--promote again");
         return;
     }
     bool allowed = may_follow(run, &promotions, &why);
@@ -171,7 +174,10 @@ static void judge_fence(struct run *run)
     struct err err = {0};
     with_fences fences = {0};
     if (fences_read(&run->tier.freeze.state, &fences, &err) < 0) {
-        refuse(run, CHECK_FENCE, "the fences cannot be believed", err.msg, "");
+        refuse(run, CHECK_FENCE, "the fences cannot be believed", err.msg,
+               "look into " FENCES_FILE
+               " in berm's state folder: what it fenced was unsafe; move it "
+               "away only when you know what that was");
         return;
     }
     const struct fence *fence = fences_find(&fences, run->tier.frozen);

@@ -18,13 +18,33 @@ static void refuse(struct run *run, const char *saw, const struct err *err, cons
                     memory_copy_string(saw), memory_copy_string(remedy));
 }
 
+/* Beside what the message itself says to that. */
+static const char *remedy_of(enum err_code code)
+{
+    static const char *const remedies[ERR_CODE_COUNT] = {
+        [ERR_CHANGED] =
+            "let nobody change the repository or what is sealed meanwhile, and run it again",
+        [ERR_OVER_BUDGET] =
+            "leave out of the source what the work does not need: name it in a .gitignore",
+        [ERR_CONFLICT] = "wait until the other berm has ended, and run it again",
+        [ERR_NOT_FOUND] =
+            "make what is named and is not there, or leave it out of berm.yaml or the command",
+        [ERR_CORRUPT] =
+            "mend what is named, or move it away when it lies in berm's state folder; and run it "
+            "again",
+    };
+    return remedies[code] ? remedies[code]
+                          : "change what is named, in the repository, in berm.yaml or in the "
+                            "command, and run it again";
+}
+
 /* What berm could not do is its own failure, everything else an answer to what was asked. */
 static int answer(struct run *run, const struct err *why, struct err *err)
 {
     if (strcmp(err_code_family(why->code), "failed") == 0) {
         return err_set(err, why->code, "%s", why->msg);
     }
-    refuse(run, "", why, "");
+    refuse(run, "", why, remedy_of(why->code));
     return 0;
 }
 

@@ -138,6 +138,24 @@ static void prepare_environment(const struct run_request *request, struct prepar
     }
 }
 
+/* Beside what the message itself says to that. */
+static const char *remedy_of(const struct preparation *preparation, enum err_code code)
+{
+    if (preparation->entrypoint) {
+        return "an interpreter of another place is staged: berm toolchain stage DIR, and "
+               "toolchain: NAME at the entrypoint in berm.yaml";
+    }
+    static const char *const remedies[ERR_CODE_COUNT] = {
+        [ERR_NOT_FOUND] =
+            "give the path of a program, or a name that is in one of the folders of PATH",
+        [ERR_NOT_EXECUTABLE] = "make it executable, or name the program that runs it before it",
+        [ERR_CHANGED] = "let nobody change it meanwhile, and run it again",
+    };
+    return remedies[code]
+               ? remedies[code]
+               : "give a program that this user may read and execute, and nobody else may change";
+}
+
 /* In the frozen copy when there is one, else in the working folder. */
 static void prepare_binding(const struct run_request *request, struct preparation *preparation)
 {
@@ -169,11 +187,7 @@ static void prepare_binding(const struct run_request *request, struct preparatio
     struct err err = {0};
     preparation->binding = binding_resolve(&wanted, &err);
     if (!preparation->binding) {
-        refuse(preparation, CHECK_EXECUTABLE, &err,
-               preparation->entrypoint
-                   ? "an interpreter of another place is staged: berm toolchain stage DIR, and "
-                     "toolchain: NAME at the entrypoint in berm.yaml"
-                   : "");
+        refuse(preparation, CHECK_EXECUTABLE, &err, remedy_of(preparation, err.code));
     }
 }
 
@@ -274,11 +288,13 @@ static void prepare_guarantees(const struct run_request *request, struct prepara
     contain_require(&promised, request->require, &preparation->checks);
     const struct scope_offer *offer = preparation->offer;
     if (request->cgroup_parent && offer && offer->adapter == SCOPE_NONE) {
+        bool told = offer->obstacle_count > 0;
         checks_add_take(
             &preparation->checks, CHECK_SCOPE, false,
             memory_format("--cgroup-parent '%s' is not possible", request->cgroup_parent),
-            memory_copy_string(offer->obstacle_count ? offer->obstacles[0].saw : ""),
-            memory_copy_string(offer->obstacle_count ? offer->obstacles[0].remedy : ""));
+            memory_copy_string(told ? offer->obstacles[0].saw : ""),
+            memory_copy_string(told ? offer->obstacles[0].remedy
+                                    : "name a folder of the cgroup tree that is yours to write"));
     }
 }
 

@@ -15,6 +15,13 @@ static void refuse(struct checks *checks, const char *code, const struct err *er
                     memory_copy_string(remedy));
 }
 
+/* What was to be judged could not be looked at, and so nothing is said of it. */
+static void refuse_unseen(struct checks *checks, const struct err *err)
+{
+    refuse(checks, CHECK_ENTRYPOINT, err,
+           "let this user read what is named, let nobody change it meanwhile, and run it again");
+}
+
 static int read_project(struct preparation *preparation, struct err *err)
 {
     with_string root = NULL;
@@ -105,7 +112,7 @@ static void check_work(struct run_request *request, struct preparation *preparat
     }
     struct entrypoint_verdict verdict = {0};
     if (judge_work(preparation, request, workload, &verdict, &err) < 0) {
-        refuse(checks, CHECK_ENTRYPOINT, &err, "");
+        refuse_unseen(checks, &err);
     } else if (verdict.rule != RULE_NONE) {
         with_string what =
             memory_format("the command is not to be run as workload '%s'", workload->item.name);
@@ -162,8 +169,7 @@ static const struct project_entrypoint *judge_entrypoint(struct preparation *pre
     const struct entrypoint_files files = entrypoint_files_of(folder);
     if (entrypoint_judge(&preparation->project, request->argv, &files, &entrypoint, &verdict,
                          &err) < 0) {
-        refuse(&preparation->checks, CHECK_ENTRYPOINT, &err,
-               "declare it under entrypoint: in berm.yaml, and run it in the folder of that file");
+        refuse_unseen(&preparation->checks, &err);
     } else if (!entrypoint) {
         refuse_command(&preparation->checks, "the command is none that a tier launches", &verdict);
     }
@@ -174,10 +180,13 @@ static void check_entrypoint(struct run_request *request, struct preparation *pr
 {
     struct err err = {0};
     with_bfs_dir root = {0};
-    if (check_place(preparation, "--tier", &err) < 0 ||
-        bfs_dir_open(AT_FDCWD, preparation->project.root, BFS_TRUST_ANY, &root, &err) < 0) {
+    if (check_place(preparation, "--tier", &err) < 0) {
         refuse(&preparation->checks, CHECK_ENTRYPOINT, &err,
                "declare it under entrypoint: in berm.yaml, and run it in the folder of that file");
+        return;
+    }
+    if (bfs_dir_open(AT_FDCWD, preparation->project.root, BFS_TRUST_ANY, &root, &err) < 0) {
+        refuse_unseen(&preparation->checks, &err);
         return;
     }
     preparation->entrypoint = judge_entrypoint(preparation, request, &root);

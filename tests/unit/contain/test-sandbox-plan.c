@@ -165,6 +165,18 @@ static void a_home_is_never_the_project(void **state)
     close(inside.fd);
 }
 
+static void half_a_pin_is_refused_with_a_remedy(void **state)
+{
+    struct trial trial = {.request = {.inherited = WORDS("BERM_BWRAP_PATH=/usr/bin/bwrap")}};
+    trial_plan(&trial, *state);
+    assert_null(trial.sandbox);
+    const struct check *failed = checks_first_failed(&trial.checks);
+    assert_non_null(failed);
+    assert_string_equal(failed->code, CHECK_SANDBOX);
+    assert_non_null(strstr(failed->remedy, "BERM_BWRAP_SHA256"));
+    trial_done(&trial);
+}
+
 static void root_is_nobody_to_be(void **state)
 {
     struct place *place = *state;
@@ -201,6 +213,7 @@ int main(void)
         IN_PLACE(the_environment_leads_nowhere),
         IN_PLACE(a_home_that_is_open_stays_home),
         IN_PLACE(a_home_is_never_the_project),
+        IN_PLACE(half_a_pin_is_refused_with_a_remedy),
         IN_PLACE(root_is_nobody_to_be),
         cmocka_unit_test(a_whole_temporary_folder_is_no_place_to_work),
     };

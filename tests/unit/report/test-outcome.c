@@ -407,7 +407,7 @@ static void what_tiers_are_refused_for(void **state)
         with_checks checks = {0};
         add_check(&checks, true);
         checks_add_take(&checks, rows[i].check, false, memory_copy_string("no"),
-                        memory_copy_string(""), memory_copy_string(""));
+                        memory_copy_string(""), memory_copy_string("do this"));
         facts.checks = &checks;
         decide_is(&facts, OUTCOME_PREFLIGHT_REFUSED, "preflight_refused", NULL, rows[i].code);
     }

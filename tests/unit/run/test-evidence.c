@@ -229,6 +229,8 @@ static void files_that_cannot_be_believed_refuse(void **state)
     assert_int_equal(run.preparation.checks.count, 2);
     assert_string_equal(run.preparation.checks.list[0].code, CHECK_PROMOTION);
     assert_string_equal(run.preparation.checks.list[1].code, CHECK_FENCE);
+    assert_non_null(strstr(run.preparation.checks.list[0].remedy, PROMOTIONS_FILE));
+    assert_non_null(strstr(run.preparation.checks.list[1].remedy, FENCES_FILE));
     end(&run);
 }
 

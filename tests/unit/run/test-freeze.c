@@ -159,6 +159,7 @@ static const char *refusal_by(struct trial *trial, const char *code)
     const struct check *failed = checks_first_failed(&trial->run.preparation.checks);
     assert_non_null(failed);
     assert_string_equal(failed->code, code);
+    assert_int_not_equal(strlen(failed->remedy), 0);
     assert_null(trial->run.facts.frozen);
     run_freeze_prune(&trial->run); /* of what came to be, which is perhaps nothing */
     return failed->what;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "run-priv.h"
 
 static struct run_request request_of(char *const *argv)
@@ -56,6 +57,29 @@ static void all_refusals_are_collected(void **state)
     assert_true(failed_with(&preparation, "preflight.memory"));
     assert_true(failed_with(&preparation, "preflight.guarantee.network"));
     assert_true(failed_with(&preparation, "preflight.environment"));
+}
+
+/* CT-3 */
+static void a_command_that_cannot_be_bound_is_refused_with_a_remedy(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *remedy;
+    } rows[] = {
+        {"no-such-program", "PATH"},
+        {"/no/such/program", "PATH"},
+        {"/etc/passwd", "make it executable"},
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        with_string name = memory_copy_string(rows[i].name);
+        char *const argv[] = {name, NULL};
+        struct run_request request = request_of(argv);
+        with_preparation preparation = {0};
+        prepare(&request, &preparation);
+        const struct check *failed = checks_first_failed(&preparation.checks);
+        assert_string_equal(failed->code, "preflight.executable");
+        assert_non_null(strstr(failed->remedy, rows[i].remedy));
+    }
 }
 
 /* I7: a working folder that was removed is refused, not used. */
@@ -137,6 +161,7 @@ int main(void)
         cmocka_unit_test(the_sandbox_of_declared_work_bars_links),
         cmocka_unit_test(an_ordinary_run_has_nothing_in_its_way),
         cmocka_unit_test(all_refusals_are_collected),
+        cmocka_unit_test(a_command_that_cannot_be_bound_is_refused_with_a_remedy),
         cmocka_unit_test(a_removed_working_folder_is_refused),
         cmocka_unit_test(a_working_folder_outside_the_roots_is_refused),
         cmocka_unit_test(a_fifo_as_input_does_not_block),

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "entrypoint.h"
 #include "memory.h"
 #include "run-priv.h"
 
@@ -18,6 +19,44 @@ static int make_tree(void **state)
     assert_int_equal(chdir(top), 0);
     assert_int_equal(mkdir(".git", 0700), 0);
     return mkdir("sub", 0700);
+}
+
+/* Files that cannot be looked at, when `unseen`. */
+static bool unseen;
+static int fail_unseen(struct err *err)
+{
+    return err_set(err, ERR_SYS, "look at '%s/run': Input/output error", top);
+}
+
+int __real_workload_judge(const struct project_workload *workload, char *const *argv,
+                          const struct entrypoint_files *files,
+                          struct entrypoint_verdict *ret_verdict, struct err *err);
+int __wrap_workload_judge(const struct project_workload *workload, char *const *argv,
+                          const struct entrypoint_files *files,
+                          struct entrypoint_verdict *ret_verdict, struct err *err);
+int __wrap_workload_judge(const struct project_workload *workload, char *const *argv,
+                          const struct entrypoint_files *files,
+                          struct entrypoint_verdict *ret_verdict, struct err *err)
+{
+    return unseen ? fail_unseen(err)
+                  : __real_workload_judge(workload, argv, files, ret_verdict, err);
+}
+
+int __real_entrypoint_judge(const struct project *project, char *const *argv,
+                            const struct entrypoint_files *files,
+                            const struct project_entrypoint **ret_entrypoint,
+                            struct entrypoint_verdict *ret_verdict, struct err *err);
+int __wrap_entrypoint_judge(const struct project *project, char *const *argv,
+                            const struct entrypoint_files *files,
+                            const struct project_entrypoint **ret_entrypoint,
+                            struct entrypoint_verdict *ret_verdict, struct err *err);
+int __wrap_entrypoint_judge(const struct project *project, char *const *argv,
+                            const struct entrypoint_files *files,
+                            const struct project_entrypoint **ret_entrypoint,
+                            struct entrypoint_verdict *ret_verdict, struct err *err)
+{
+    return unseen ? fail_unseen(err)
+                  : __real_entrypoint_judge(project, argv, files, ret_entrypoint, ret_verdict, err);
 }
 
 static int remove_tree(void **state)
@@ -159,6 +198,32 @@ static void work_is_what_it_is_called(void **state)
             fail_msg("case %zu: %s", i, all);
         }
         assert_int_not_equal(strlen(failed->remedy), 0);
+    }
+}
+
+/* TR-2, EP-1: what cannot be looked at is refused, and the remedy is of that and not of what is declared. */
+static void what_cannot_be_looked_at_has_its_own_remedy(void **state)
+{
+    write_file("berm.yaml",
+               "schema: 1\nworkload:\n  w: { argv: [./run] }\n"
+               "entrypoint:\n  e: { argv: [run] }\n",
+               0600);
+    write_file("run", "#!/bin/sh\n", 0700);
+    static char run[] = "./run";
+    char *const argv[] = {run, NULL};
+    for (int at_a_tier = 0; at_a_tier < 2; at_a_tier++) {
+        struct run_request request = run_request_plain();
+        request.workload = at_a_tier ? "e" : "w";
+        request.tier = at_a_tier ? CONTEXT_TIER_SMALL : CONTEXT_TIER_NONE;
+        request.argv = argv;
+        with_preparation preparation;
+        unseen = true;
+        apply(top, &request, &preparation);
+        unseen = false;
+        const struct check *failed = checks_first_failed(&preparation.checks);
+        assert_string_equal(failed->code, "preflight.entrypoint");
+        assert_non_null(strstr(failed->what, "/run': Input/output error"));
+        assert_non_null(strstr(failed->remedy, "let this user read what is named"));
     }
 }
 
@@ -313,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_sandbox_may_be_the_projects),
         cmocka_unit_test(a_broken_file_is_a_refusal),
         cmocka_unit_test(work_is_what_it_is_called),
+        cmocka_unit_test(what_cannot_be_looked_at_has_its_own_remedy),
         cmocka_unit_test(a_result_is_declared_to_be_one),
         cmocka_unit_test(scratch_is_one_folder_for_small_work),
         cmocka_unit_test(a_tier_launches_what_is_declared),
