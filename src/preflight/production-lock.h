@@ -2,17 +2,17 @@
  *
  * One run at a tier at a time on a host, whoever's it is (TR-4, EN-3).
  *
- * The lock itself is the kernel's: an flock(2) of the folder at the root of the cgroup tree. That folder is there wherever
- * a run can be held, is the same for all users, and nobody can exchange, remove or redirect it; no setting
- * names another. The lock is the open folder's: who is given the descriptor (the watchdog) holds it too, and it ends
- * with the last of them.
+ * The lock itself is the kernel's: an flock(2) of the folder at the root of the cgroup tree. That folder is
+ * there wherever a run can be held, is the same for all users, and nobody can exchange, remove or redirect
+ * it; no setting names another. The lock is the open folder's: who is given the descriptor (the watchdog)
+ * holds it too, and it ends with the last of them.
  *
- * Beside it stands a claim: a file that says whose run it is, by pid, start time, boot and the name of the scope. It
- * is made when the lock is held, and removed when it is proved that nothing of the run is left; the death of a watchdog
- * leaves it. Whoever takes the lock next looks at all claims of this boot: the one of a run whose scope is still in the
- * cgroup tree keeps everybody out until that is gone (`berm recover --runs`, by its user). Claims lie in
- * a folder of root's that everybody may add to (/run/lock, else /tmp; both are read), one for each user, who alone can
- * write and remove it.
+ * Beside it stands a claim: a file that tells whose run it is by pid, start time, boot and the name of the
+ * scope. It is made as soon as the lock is held, and removed once it is proved that nothing of the run is
+ * left. When the watchdog dies, or berm before there is one, the claim stays. Whoever takes the lock next
+ * looks at all claims of this boot: while the scope of one is still in the cgroup tree, it keeps everybody
+ * out (`berm recover --runs`, by its user). Claims lie in a folder of root's that everybody may add to
+ * (/run/lock, else /tmp; both are read), one for each user, who alone can write and remove it.
  *
  * Calling sequence
  *   production_lock_try(&production_host, &lock, err)     0; ERR_CONFLICT: held, and by whom
@@ -22,15 +22,16 @@
  *   production_lock_done(&lock)                           the descriptor alone: a claim stays
  * Without taking it
  *   production_lock_look(&production_host, err)           0; ERR_CONFLICT: somebody who lives claims it
- *   production_lock_forget(&production_host, err)         the claim of this user that counts no longer is removed
+ *   production_lock_forget(&production_host, err)         this user's claim goes when it counts no longer
  *
- * Errors       ERR_CONFLICT: somebody holds it, or left something; ERR_REFUSED: another user's file has the name of this
- *              user's claim; ERR_CORRUPT: a claim that is none; each names the file. ERR_UNAVAILABLE: no
- *              cgroup tree, no folder for claims, or they are not root's (in a user namespace of one's own, where
- *              anything can be mounted). What cannot be looked at is an error and never "free".
- * Limitations  any user can hold the lock and make a claim of himself, and so keep everybody out: he is named, and root can
- *              end it. Who holds it without a claim is not told from who claims and does not hold it.
- *              A container with a cgroup namespace of its own is a host of its own.
+ * Errors       ERR_CONFLICT: somebody holds it, or left something; ERR_REFUSED: another user's file has the
+ *              name of this user's claim; ERR_CORRUPT: a claim that is none; each names the file.
+ *              ERR_UNAVAILABLE: no cgroup tree, no folder for claims, or they are not root's (in a user
+ *              namespace of one's own, where anything can be mounted). What cannot be looked at is an error
+ *              and never "free".
+ * Limitations  any user can hold the lock and make a claim of himself, and so keep everybody out: he is
+ *              named, and root can end it. Who holds it without a claim is not told from who claims and
+ *              does not hold it. A container with a cgroup namespace of its own is a host of its own.
  * Source       flock(2), cgroup_namespaces(7), the sticky bit of chmod(1).
  */
 #pragma once
