@@ -55,30 +55,39 @@ bool run_wants_sandbox(const struct run_request *request)
     return request->sandbox || request->require != 0; /* none is enforced without one */
 }
 
-/* What a request may widen: X(field, it is given, it has a meaning in a sandbox alone, it is refused at a tier, where
- * it is no caller's to give). */
-#define WIDENING_FIELDS(X)                                                                         \
-    X("writable", request->writable != NULL, true, true)                                           \
-    X("readable", request->readable != NULL, true, true)                                           \
-    X("network", request->host_network, true, true)                                                \
-    X("daemons", request->daemons != NULL, true, true)                                             \
-    X("gpu", request->gpu, true, true)                                                             \
-    X("user", request->user != NULL, true, false)                                                  \
-    X("temporary_bytes", request->temporary_bytes > 0, true, false)                                \
-    X("temporary_files", request->temporary_files > 0, true, false)                                \
-    X("environment", request->overrides.count > 0, false, true)                                    \
-    X("environment_all", request->env_all, false, true)                                            \
-    X("standard_input", request->stdin_mode != RUN_STDIN_NULL, false, true)
+/* What a request may widen: the first that is given and has a meaning in a sandbox alone, or is refused at a
+ * tier, where it is no caller's to give; NULL: none. */
+static const char *find_widened(const struct run_request *request, bool at_a_tier)
+{
+    const struct {
+        const char *name;
+        bool given;
+        bool of_sandbox;
+        bool not_at_a_tier;
+    } fields[] = {
+        {"writable", request->writable != NULL, true, true},
+        {"readable", request->readable != NULL, true, true},
+        {"network", request->host_network, true, true},
+        {"daemons", request->daemons != NULL, true, true},
+        {"gpu", request->gpu, true, true},
+        {"user", request->user != NULL, true, false},
+        {"temporary_bytes", request->temporary_bytes > 0, true, false},
+        {"temporary_files", request->temporary_files > 0, true, false},
+        {"environment", request->overrides.count > 0, false, true},
+        {"environment_all", request->env_all, false, true},
+        {"standard_input", request->stdin_mode != RUN_STDIN_NULL, false, true},
+    };
+    for (size_t i = 0; i < countof(fields); i++) {
+        if (fields[i].given && (at_a_tier ? fields[i].not_at_a_tier : fields[i].of_sandbox)) {
+            return fields[i].name;
+        }
+    }
+    return NULL;
+}
 
 const char *run_needs_sandbox(const struct run_request *request)
 {
-#define X(name, given, of_sandbox, not_at_a_tier)                                                  \
-    if ((of_sandbox) && (given) && !run_wants_sandbox(request)) {                                  \
-        return name;                                                                               \
-    }
-    WIDENING_FIELDS(X)
-#undef X
-    return NULL;
+    return run_wants_sandbox(request) ? NULL : find_widened(request, false);
 }
 
 /* What counts looks above a mark that there is not is refused and not forgotten. Declared work always has one. */
@@ -93,14 +102,10 @@ static int check_high(const struct run_request *request, struct err *err)
 
 static int check_tier_fields(const struct run_request *request, struct err *err)
 {
-#define X(name, given, of_sandbox, not_at_a_tier)                                                  \
-    if ((not_at_a_tier) && (given)) {                                                              \
-        return err_set(err, ERR_USAGE,                                                             \
-                       "%s: not at a tier; what its work is given stands in berm.yaml", name);     \
-    }
-    WIDENING_FIELDS(X)
-#undef X
-    return 0;
+    const char *name = find_widened(request, true);
+    return name ? err_set(err, ERR_USAGE,
+                          "%s: not at a tier; what its work is given stands in berm.yaml", name)
+                : 0;
 }
 
 static int check_wait(const struct run_request *request, struct err *err)
