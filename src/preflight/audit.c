@@ -249,12 +249,17 @@ static int look_at_file(struct audit *audit, size_t index, struct err *err)
                : look_at_text(audit, index, &look, bytes, err);
 }
 
-/* /usr/bin/../bin/sh and its like, and the loader wherever it is. */
+/* /usr/bin/../bin/sh and its like, and the loader wherever it is. What leads above the top may be any. */
 static bool is_system_program(struct span word)
 {
     with_buf path = buf_new(4096);
-    if (word.p[0] != '/' || !audit_join(span_of("", 0), word, &path)) {
-        return false;
+    while (span_starts_with(word, "../")) {
+        word = span_of(word.p + 2, word.n - 2); /* as if it began at the top of all */
+        word = span_starts_with(word, "/../") ? span_of(word.p + 1, word.n - 1) : word;
+    }
+    bool inside = audit_join(span_of("", 0), word, &path);
+    if (!inside || word.p[0] != '/') {
+        return !inside;
     }
     char *leaf = strrchr(buf_string(&path), '/');
     if (!leaf || program_is_loader(word)) {
