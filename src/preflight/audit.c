@@ -124,26 +124,52 @@ static int check_shebang(struct audit *audit, const char *path, struct span text
     return 0;
 }
 
+static int look_at_command(struct audit *audit, const struct audit_place *place,
+                           const json_t *command, struct err *err)
+{
+    struct span text = span_of(json_string_value(command), json_string_length(command));
+    return json_is_string(command)
+               ? audit_words(audit, place, text, err)
+               : audit_refuse(audit, RULE_UNREADABLE, place->where,
+                              span_of_string("neither a text nor a list of texts"));
+}
+
+/* A command line, or, of composer, a list of them. */
+static int look_at_script(struct audit *audit, const struct audit_place *place,
+                          const json_t *script, struct err *err)
+{
+    if (!json_is_array(script)) {
+        return look_at_command(audit, place, script, err);
+    }
+    int result = 0;
+    for (size_t i = 0; i < json_array_size(script) && result == 0; i++) {
+        result = look_at_command(audit, place, json_array_get(script, i), err);
+    }
+    return result;
+}
+
 static int look_at_package(struct audit *audit, const char *path, unsigned depth, struct span text,
                            struct err *err)
 {
     with_json package = json_read(text, &json_budget_control, NULL);
-    if (!package) {
-        return audit_refuse(audit, RULE_UNREADABLE, path, span_of_string("no JSON"));
+    json_t *scripts = json_object_get(package, "scripts");
+    if (!json_is_object(package) || (scripts && !json_is_object(scripts))) {
+        return audit_refuse(audit, RULE_UNREADABLE, path,
+                            span_of_string(package ? "no object of scripts" : "no JSON"));
     }
     const char *name;
     json_t *script;
-    json_object_foreach(json_object_get(package, "scripts"), name, script) {
+    int result = 0;
+    json_object_foreach(scripts, name, script) {
         with_buf where = buf_new(1000);
         buf_add_format(&where, "%.100s: scripts.%.60s", path, name);
         struct audit_place place = {.path = path, .where = buf_string(&where), .depth = depth};
-        int result = audit_words(
-            audit, &place, span_of(json_string_value(script), json_string_length(script)), err);
+        result = look_at_script(audit, &place, script, err);
         if (result != 0) {
-            return result;
+            break;
         }
     }
-    return 0;
+    return result;
 }
 
 /* How a line begins that is a comment alone; what is one in some languages is a command in others. */

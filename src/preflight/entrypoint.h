@@ -89,7 +89,7 @@
       "the same as with its client", "run it outside of berm, or take the address out")            \
     X(RULE_UNREADABLE, "unreadable", "EP-3",                                                       \
       "scripts that are too large, too many or too deep to be looked through, or a package.json "  \
-      "that is no JSON",                                                                           \
+      "or composer.json that cannot be understood",                                                \
       "what cannot be looked at is not launched", "make them smaller, or declare a smaller one")
 
 enum entrypoint_rule {

@@ -274,6 +274,28 @@ static void clients_are_found_behind_what_a_script_names(void **state)
                                      {.path = "package.json", .text = "{", .plain = true});
     assert_verdict(audited(ARGV("npm.sh"), ENTRYPOINT_FILE, broken), RULE_UNREADABLE,
                    "package.json: no JSON");
+    /* Of composer a list, too; nothing else is passed over. */
+    static const struct {
+        const char *text;
+        enum entrypoint_rule rule;
+        const char *wanted;
+    } packages[] = {
+        {"{\"scripts\": {\"x\": [\"@ok\", \"true\"], \"y\": []}}", RULE_NONE, ""},
+        {"{\"keywords\": [\"docker\"]}", RULE_NONE, ""},
+        {"{\"scripts\": {\"x\": [\"true\", \"docker run\"]}}", RULE_CLIENT, "scripts.x: docker"},
+        {"{\"scripts\": {\"x\": {\"y\": \"docker\"}}}", RULE_UNREADABLE,
+         "scripts.x: neither a text"},
+        {"{\"scripts\": {\"x\": [[\"docker\"]]}}", RULE_UNREADABLE, "scripts.x: neither a text"},
+        {"{\"scripts\": [\"docker\"]}", RULE_UNREADABLE, "composer.json: no object"},
+        {"[]", RULE_UNREADABLE, "composer.json: no object"},
+    };
+    for (size_t i = 0; i < countof(packages); i++) {
+        struct fake_files *php =
+            FAKE({.path = "php.sh", .text = "#!/bin/sh\ncomposer run x\n"},
+                 {.path = "composer.json", .text = packages[i].text, .plain = true});
+        assert_verdict(audited(ARGV("php.sh"), ENTRYPOINT_FILE, php), packages[i].rule,
+                       packages[i].wanted);
+    }
     /* Also what the command itself is told to run. */
     struct fake_files *told = FAKE({.path = "run"}, {.path = "x/y.sh", .text = "docker\n"});
     assert_verdict(audited(ARGV("run", "--script=x/y.sh"), ENTRYPOINT_FILE, told), RULE_CLIENT,
