@@ -208,6 +208,19 @@ static int check_compiled(struct audit *audit, size_t index)
     return index == 0 && other ? audit_refuse(audit, rule, path.p, path) : 0;
 }
 
+/* Of a file that is read to its end. */
+static int count_bytes(struct audit *audit, const char *path, const struct entrypoint_look *look,
+                       struct span text)
+{
+    audit->bytes += text.n;
+    if (look->size_bytes > AUDIT_FILE_BYTES) {
+        return audit_refuse_budget(audit, path, "bytes of one file", AUDIT_FILE_BYTES);
+    }
+    return audit->bytes > AUDIT_TOTAL_BYTES
+               ? audit_refuse_budget(audit, path, "bytes together", AUDIT_TOTAL_BYTES)
+               : 0;
+}
+
 /* Bytes that are no text; 0: they can wait for whoever reads them. A shell takes even those for a script that it is told
  * to run, and any program for one that begins with its name. */
 static int look_at_bytes(struct audit *audit, size_t index, const struct entrypoint_look *look,
@@ -224,24 +237,24 @@ static int look_at_bytes(struct audit *audit, size_t index, const struct entrypo
     }
     const struct audit_place place = {
         .path = path, .where = path, .lines = true, .names_only = true};
-    return look->executable ? audit_words(audit, &place, text, err) : 0;
+    if (!look->executable) {
+        return 0;
+    }
+    int result = count_bytes(audit, path, look, text);
+    return result != 0 ? result : audit_words(audit, &place, text, err);
 }
 
 static int look_at_text(struct audit *audit, size_t index, const struct entrypoint_look *look,
                         struct span text, struct err *err)
 {
     const char *path = audit->paths.strings[index];
-    audit->bytes += text.n;
-    if (look->size_bytes > AUDIT_FILE_BYTES) {
-        return audit_refuse_budget(audit, path, "bytes of one text", AUDIT_FILE_BYTES);
-    }
-    if (audit->bytes > AUDIT_TOTAL_BYTES) {
-        return audit_refuse_budget(audit, path, "bytes together", AUDIT_TOTAL_BYTES);
-    }
-    if (is_package(path)) {
+    int result = count_bytes(audit, path, look, text);
+    if (result == 0 && is_package(path)) {
         return look_at_package(audit, path, audit->depth[index], text, err);
     }
-    int result = span_starts_with(text, "#!") ? check_shebang(audit, path, text) : 0;
+    if (result == 0 && span_starts_with(text, "#!")) {
+        result = check_shebang(audit, path, text);
+    }
     struct audit_place place = {
         .path = path, .where = path, .lines = true, .depth = audit->depth[index]};
     know_comments(path, text, &place);

@@ -88,8 +88,9 @@
     X(RULE_SOCKET, "daemon-socket", "EP-3", "the socket or the address of such a daemon",          \
       "the same as with its client", "run it outside of berm, or take the address out")            \
     X(RULE_UNREADABLE, "unreadable", "EP-3",                                                       \
-      "scripts that are too large, too many or too deep to be looked through, or a package.json "  \
-      "or composer.json that cannot be understood",                                                \
+      "scripts and other executable files that are too large, too many or too deep to be looked "  \
+      "through, a script with a zero byte, or a package.json or composer.json that cannot be "     \
+      "understood",                                                                                \
       "what cannot be looked at is not launched", "make them smaller, or declare a smaller one")
 
 enum entrypoint_rule {
@@ -101,7 +102,7 @@ enum entrypoint_rule {
 };
 
 enum {
-    AUDIT_FILE_BYTES = 256 << 10, /* of one script */
+    AUDIT_FILE_BYTES = 256 << 10, /* of one file that is read */
     AUDIT_TOTAL_BYTES = 2 << 20,
     AUDIT_FILES = 64,
     AUDIT_DEPTH = 8,

@@ -376,7 +376,9 @@ static void zeros_hide_nothing(void **state)
         {.path = "blob", ZEROS("docker run\n\0")},
         {.path = "reads.sh", .text = "#!/bin/sh\ncat ./words ./image\n"},
         {.path = "words", ZEROS("docker\0podman"), .plain = true},
-        {.path = "image", ZEROS("\211PNG\r\n\0"), .size_bytes = 1 << 30},
+        {.path = "image", ZEROS("\211PNG\r\n\0"), .plain = true, .size_bytes = 1 << 30},
+        {.path = "large.sh", .text = "#!/bin/sh\n./large\n"},
+        {.path = "large", ZEROS("true\n\0"), .size_bytes = AUDIT_FILE_BYTES + 1},
     };
     static const struct {
         const char *path;
@@ -390,6 +392,7 @@ static void zeros_hide_nothing(void **state)
         {"named.sh", RULE_UNREADABLE, "x.sh"},
         {"started.sh", RULE_CLIENT, "blob:1: docker"},
         {"reads.sh", RULE_NONE, ""},
+        {"large.sh", RULE_UNREADABLE, "large: more than 262144 bytes of one file"},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct fake_files fake = {files, countof(files), 0};
@@ -404,7 +407,7 @@ static void budgets_refuse(void **state)
     struct fake_files *large =
         FAKE({.path = "run", .text = "#!/bin/sh\n", .size_bytes = AUDIT_FILE_BYTES + 1});
     assert_verdict(audited(ARGV("run"), ENTRYPOINT_FILE, large), RULE_UNREADABLE,
-                   "run: more than 262144 bytes of one text");
+                   "run: more than 262144 bytes of one file");
 
     enum { COUNT = AUDIT_FILES + 1 };
     struct fake_file files[COUNT];
