@@ -10,12 +10,18 @@
 
 enum { AUDIT_FOLDERS = 32 };
 
+struct audit_file {
+    unsigned depth;
+    bool called; /* something is seen to run it, whatever it looks like */
+    bool looked_at;
+    bool looked_at_as; /* called, as far as was known then */
+};
+
 struct audit {
     const struct entrypoint_files *files;
     struct entrypoint_verdict *verdict;
     struct strvec paths; /* seen or to be seen, each once */
-    unsigned depth[AUDIT_FILES];
-    bool run[AUDIT_FILES]; /* an interpreter is told to run it, whatever it looks like */
+    struct audit_file of[AUDIT_FILES];
     size_t looks;
     size_t bytes;
     /* Of the one text that is looked at: */
@@ -40,7 +46,7 @@ int audit_refuse(struct audit *audit, enum entrypoint_rule rule, const char *whe
                  struct span saw) must_check;
 int audit_look(struct audit *audit, const char *path, struct buf *text,
                struct entrypoint_look *ret_look, struct err *err) must_check;
-/* Once; a second time is none. */
+/* Once. A second time may tell that something runs it, and then it is looked at again. */
 int audit_add(struct audit *audit, const char *path, unsigned depth) must_check;
 
 int audit_refuse_budget(struct audit *audit, const char *where, const char *what,

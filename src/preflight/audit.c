@@ -1,5 +1,6 @@
-/* A list of files, each looked at once, in the order in which they were named; what one names is added behind.
- * The depth of a file is that of the file that named it first, and one more. */
+/* A list of files in the order in which they were named; what one names is added behind. Each is looked at
+ * once, and again when it turns out only later that something runs it. The depth of a file is that of the
+ * file that named it first, and one more. */
 #include "audit-priv.h"
 
 #include <stdio.h>
@@ -42,7 +43,7 @@ int audit_add(struct audit *audit, const char *path, unsigned depth)
 {
     for (size_t i = 0; i < audit->paths.count; i++) {
         if (strcmp(audit->paths.strings[i], path) == 0) {
-            audit->run[i] = audit->run[i] || audit->called;
+            audit->of[i].called = audit->of[i].called || audit->called;
             return 0;
         }
     }
@@ -52,8 +53,7 @@ int audit_add(struct audit *audit, const char *path, unsigned depth)
     if (depth > AUDIT_DEPTH) {
         return audit_refuse_budget(audit, path, "files that name each other in a row", AUDIT_DEPTH);
     }
-    audit->depth[audit->paths.count] = depth;
-    audit->run[audit->paths.count] = audit->called;
+    audit->of[audit->paths.count] = (struct audit_file){.depth = depth, .called = audit->called};
     strvec_push(&audit->paths, path);
     return 0;
 }
@@ -208,11 +208,12 @@ static int check_compiled(struct audit *audit, size_t index)
     return index == 0 && other ? audit_refuse(audit, rule, path.p, path) : 0;
 }
 
-/* Of a file that is read to its end. */
-static int count_bytes(struct audit *audit, const char *path, const struct entrypoint_look *look,
+/* Of a file that is read to its end. What is read again counts once. */
+static int count_bytes(struct audit *audit, size_t index, const struct entrypoint_look *look,
                        struct span text)
 {
-    audit->bytes += text.n;
+    const char *path = audit->paths.strings[index];
+    audit->bytes += audit->of[index].looked_at ? 0 : text.n;
     if (look->size_bytes > AUDIT_FILE_BYTES) {
         return audit_refuse_budget(audit, path, "bytes of one file", AUDIT_FILE_BYTES);
     }
@@ -230,7 +231,7 @@ static int look_at_bytes(struct audit *audit, size_t index, const struct entrypo
     if (span_starts_with(text, "\177ELF")) {
         return check_compiled(audit, index);
     }
-    if (span_starts_with(text, "#!") || audit->run[index] ||
+    if (span_starts_with(text, "#!") || audit->of[index].called ||
         audit_is_script_name(span_of_string(path))) {
         return audit_refuse(audit, RULE_UNREADABLE, path,
                             span_of_string("a script with zero bytes in it"));
@@ -240,7 +241,7 @@ static int look_at_bytes(struct audit *audit, size_t index, const struct entrypo
     if (!look->executable) {
         return 0;
     }
-    int result = count_bytes(audit, path, look, text);
+    int result = count_bytes(audit, index, look, text);
     return result != 0 ? result : audit_words(audit, &place, text, err);
 }
 
@@ -248,15 +249,18 @@ static int look_at_text(struct audit *audit, size_t index, const struct entrypoi
                         struct span text, struct err *err)
 {
     const char *path = audit->paths.strings[index];
-    int result = count_bytes(audit, path, look, text);
+    const struct audit_file *file = &audit->of[index];
+    int result = count_bytes(audit, index, look, text);
     if (result == 0 && is_package(path)) {
-        return look_at_package(audit, path, audit->depth[index], text, err);
+        result = look_at_package(audit, path, file->depth, text, err);
+        if (result != 0 || !file->called) {
+            return result;
+        }
     }
     if (result == 0 && span_starts_with(text, "#!")) {
         result = check_shebang(audit, path, text);
     }
-    struct audit_place place = {
-        .path = path, .where = path, .lines = true, .depth = audit->depth[index]};
+    struct audit_place place = {.path = path, .where = path, .lines = true, .depth = file->depth};
     know_comments(path, text, &place);
     return result != 0 ? result : audit_words(audit, &place, text, err);
 }
@@ -269,9 +273,12 @@ static void begin_text(struct audit *audit)
     audit->called = false;
 }
 
+/* That it is called may become known meanwhile: it may call itself. */
 static int look_at_file(struct audit *audit, size_t index, struct err *err)
 {
     const char *path = audit->paths.strings[index];
+    struct audit_file *file = &audit->of[index];
+    file->looked_at_as = file->called;
     with_buf text = buf_new(AUDIT_FILE_BYTES);
     struct entrypoint_look look;
     begin_text(audit);
@@ -283,9 +290,22 @@ static int look_at_file(struct audit *audit, size_t index, struct err *err)
         return result;
     }
     struct span bytes = buf_span(&text);
-    return bytes.n > 0 && memchr(bytes.p, '\0', bytes.n)
-               ? look_at_bytes(audit, index, &look, bytes, err)
-               : look_at_text(audit, index, &look, bytes, err);
+    result = bytes.n > 0 && memchr(bytes.p, '\0', bytes.n)
+                 ? look_at_bytes(audit, index, &look, bytes, err)
+                 : look_at_text(audit, index, &look, bytes, err);
+    file->looked_at = true;
+    return result;
+}
+
+/* What was not looked at, or before somebody was seen to run it; count: all was. */
+static size_t find_unseen(const struct audit *audit)
+{
+    size_t i = 0;
+    while (i < audit->paths.count && audit->of[i].looked_at &&
+           audit->of[i].looked_at_as == audit->of[i].called) {
+        i++;
+    }
+    return i;
 }
 
 /* /usr/bin/../bin/sh and its like, and the loader wherever it is. What leads above the top may be any. */
@@ -370,10 +390,12 @@ static int check_host_program(struct audit *audit, char *const *argv)
         return audit_refuse(audit, rule, "argv[1]", span_of_string(argv[1] ? argv[1] : argv[0]));
     }
     int result = check_wrapped(audit, argv, 1);
+    audit->called = true;
     return result == 0 ? audit_add(audit, argv[1], 0) : result;
 }
 
-static int check_front(struct audit *audit, char *const *argv, enum entrypoint_begin begin)
+static int check_front(struct audit *audit, char *const *argv, enum entrypoint_begin begin,
+                       struct err *err)
 {
     struct span first = span_of_string(argv[0]);
     if (begin == ENTRYPOINT_FILE_OR_INTERPRETER && !strchr(argv[0], '/')) {
@@ -386,7 +408,8 @@ static int check_front(struct audit *audit, char *const *argv, enum entrypoint_b
         return audit_refuse(audit, RULE_OUTSIDE, "argv[0]", first);
     }
     /* A copy of one in the repository is one all the same. */
-    if (program_class(first) == PROGRAM_INTERPRETER) {
+    bool interpreter = program_class(first) == PROGRAM_INTERPRETER;
+    if (interpreter) {
         enum entrypoint_rule rule = program_argument_rule(first, argv[1]);
         if (rule != RULE_NONE) {
             return audit_refuse(audit, rule, "argv[1]",
@@ -394,20 +417,26 @@ static int check_front(struct audit *audit, char *const *argv, enum entrypoint_b
         }
     }
     int result = check_wrapped(audit, argv, 0);
-    return result == 0 ? audit_add(audit, path, 0) : result;
+    result = result == 0 ? audit_add(audit, path, 0) : result;
+    const struct audit_place place = {.where = "argv[1]"};
+    return result == 0 && interpreter
+               ? audit_try_word(audit, &place, span_of_string(argv[1]), true, err)
+               : result;
 }
 
 static int audit_all(struct audit *audit, char *const *argv, enum entrypoint_begin begin,
                      struct err *err)
 {
-    int result = check_front(audit, argv, begin);
+    int result = check_front(audit, argv, begin, err);
+    audit->called = false;
     for (size_t i = 0; argv[i] && result == 0; i++) {
         char where[32];
         (void)snprintf(where, sizeof where, "argv[%zu]", i);
         const struct audit_place place = {.where = where};
         result = audit_words(audit, &place, span_of_string(argv[i]), err);
     }
-    for (size_t i = 0; i < audit->paths.count && result == 0; i++) {
+    for (size_t i = find_unseen(audit); i < audit->paths.count && result == 0;
+         i = find_unseen(audit)) {
         result = look_at_file(audit, i, err);
     }
     return result;

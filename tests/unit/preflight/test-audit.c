@@ -4,6 +4,8 @@
 
 #include "memory.h"
 
+#define ZEROS(string) .text = (string), .n = sizeof(string) - 1
+
 /* EP-1, EP-2: how a command begins. */
 static void the_first_word_is_a_file_of_the_repository(void **state)
 {
@@ -12,6 +14,7 @@ static void the_first_word_is_a_file_of_the_repository(void **state)
         {.path = "bench/compiled"},
         {.path = "bench/link", .kind = LOOK_LINK},
         {.path = "toplink", .kind = LOOK_LINK},
+        {.path = "odd/a,b", .kind = LOOK_LINK}, /* no word of any text */
         {.path = "bench/folder", .kind = LOOK_OTHER},
         {.path = "bench/hard", .links = 2},
         {.path = "bench/shared", .shared = true},
@@ -24,6 +27,7 @@ static void the_first_word_is_a_file_of_the_repository(void **state)
         {.path = "e.py", .text = "#!/usr/bin/env python3\n"},
         {.path = "worker", .text = "#!/bin/sh\ndocker run\n"},
         {.path = "notes", .text = "docker\n", .plain = true},
+        {.path = "blob", ZEROS("docker run\n\0"), .plain = true},
     };
     static const struct {
         const char *argv[6];
@@ -36,6 +40,7 @@ static void the_first_word_is_a_file_of_the_repository(void **state)
         {{"bench/batch"}, RULE_NONE, ""},
         {{"bench/link"}, RULE_LINK, "bench/link: a symbolic link"},
         {{"toplink"}, RULE_LINK, "toplink: a symbolic link"},
+        {{"odd/a,b"}, RULE_LINK, "odd/a,b: a symbolic link"},
         {{"bench/hard"}, RULE_LINK, "bench/hard: 2 hard links"},
         {{"bench/shared"}, RULE_SHARED, "bench/shared"},
         {{"bench/folder"}, RULE_OUTSIDE, "bench/folder: no regular file"},
@@ -50,6 +55,9 @@ static void the_first_word_is_a_file_of_the_repository(void **state)
         {{"tools/python3", "-c", "x"}, RULE_EVAL, "argv[1]: -c"},
         {{"tools/python3", "-m", "x"}, RULE_LOADER, "argv[1]: -m"},
         {{"tools/python3", "e.py"}, RULE_NONE, ""},
+        {{"tools/python3", "blob"}, RULE_UNREADABLE, "blob: a script with zero bytes"},
+        {{"tools/python3", "notes"}, RULE_CLIENT, "notes:1: docker"},
+        {{"tools/python3", "./blob"}, RULE_UNREADABLE, "blob: a script with zero bytes"},
         {{"tools/docker"}, RULE_CLIENT, "argv[0]: tools/docker"},
         {{"bench/run", "python3", "x"}, RULE_WRAPPER, "argv[1]: python3"},
         {{"bench/run", "sudo", "x"}, RULE_WRAPPER, "argv[1]: sudo"},
@@ -99,6 +107,9 @@ static void work_may_begin_with_an_interpreter(void **state)
         {.path = "e.py", .text = "print(1)\n", .plain = true},
         {.path = "bad.py", .text = "import os\nos.system('docker ps')\n", .plain = true},
         {.path = "link.py", .kind = LOOK_LINK},
+        {.path = "blob", ZEROS("docker run\n\0"), .plain = true},
+        {.path = "bench/app", ZEROS("PK\3\4\0\0"), .plain = true},
+        {.path = "words", .text = "docker run\n", .plain = true},
     };
     static const struct {
         const char *argv[6];
@@ -130,6 +141,9 @@ static void work_may_begin_with_an_interpreter(void **state)
         {{"docker", "run", "x"}, RULE_CLIENT, "argv[0]: docker"},
         {{"kubectl", "get", "x"}, RULE_CLIENT, "argv[0]: kubectl"},
         {{"something", "e.py"}, RULE_PROGRAM, "argv[0]: something"},
+        {{"python3", "blob"}, RULE_UNREADABLE, "blob: a script with zero bytes"},
+        {{"python3", "bench/app"}, RULE_UNREADABLE, "bench/app: a script with zero bytes"},
+        {{"sh", "words"}, RULE_CLIENT, "words:1: docker"},
         {{"./e.py", "x"}, RULE_NONE, ""},
         {{".//e.py", "x"}, RULE_OUTSIDE, "argv[0]: .//e.py"},
         {{"./../e.py", "x"}, RULE_OUTSIDE, "argv[0]: ./../e.py"},
@@ -296,6 +310,11 @@ static void clients_are_found_behind_what_a_script_names(void **state)
         assert_verdict(audited(ARGV("php.sh"), ENTRYPOINT_FILE, php), packages[i].rule,
                        packages[i].wanted);
     }
+    struct fake_files *package =
+        FAKE({.path = "run.sh", .text = "#!/bin/sh\nsh ./package.json\n"},
+             {.path = "package.json", .text = "{\"name\": \"$(docker)\"}", .plain = true});
+    assert_verdict(audited(ARGV("run.sh"), ENTRYPOINT_FILE, package), RULE_CLIENT,
+                   "package.json:1: docker");
     /* Also what the command itself is told to run. */
     struct fake_files *told = FAKE({.path = "run"}, {.path = "x/y.sh", .text = "docker\n"});
     assert_verdict(audited(ARGV("run", "--script=x/y.sh"), ENTRYPOINT_FILE, told), RULE_CLIENT,
@@ -364,7 +383,6 @@ static void folders_that_a_script_names_are_searched(void **state)
 /* EP-2, EP-3: a zero byte makes no program of a script. */
 static void zeros_hide_nothing(void **state)
 {
-#define ZEROS(string) .text = (string), .n = sizeof(string) - 1
     static const struct fake_file files[] = {
         {.path = "run", ZEROS("#!/bin/sh\ndocker run\n#\0\n")},
         {.path = "first", ZEROS("#!/usr/bin/env -S docker run\n\0")},
@@ -379,6 +397,9 @@ static void zeros_hide_nothing(void **state)
         {.path = "image", ZEROS("\211PNG\r\n\0"), .plain = true, .size_bytes = 1 << 30},
         {.path = "large.sh", .text = "#!/bin/sh\n./large\n"},
         {.path = "large", ZEROS("true\n\0"), .size_bytes = AUDIT_FILE_BYTES + 1},
+        {.path = "sees.sh", .text = "#!/bin/sh\ncat ./words\n. ./lib.sh\n"},
+        {.path = "lib.sh", .text = ". ./words\n", .plain = true},
+        {.path = "self.sh", .text = "#!/bin/sh\n. ./self.sh\n"},
     };
     static const struct {
         const char *path;
@@ -393,6 +414,8 @@ static void zeros_hide_nothing(void **state)
         {"started.sh", RULE_CLIENT, "blob:1: docker"},
         {"reads.sh", RULE_NONE, ""},
         {"large.sh", RULE_UNREADABLE, "large: more than 262144 bytes of one file"},
+        {"sees.sh", RULE_UNREADABLE, "words: a script with zero bytes"}, /* run when it was seen */
+        {"self.sh", RULE_NONE, ""},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct fake_files fake = {files, countof(files), 0};
