@@ -156,7 +156,7 @@ int audit_try_module(struct audit *audit, const struct audit_place *place, struc
 }
 
 int audit_try_word(struct audit *audit, const struct audit_place *place, struct span word,
-                   bool called, struct err *err)
+                   unsigned called, struct err *err)
 {
     /* "./lib" of a JavaScript import is lib.js and its kin. */
     static const char *const script[] = {".js", ".mjs", ".cjs", ".ts", "/index.js"};
@@ -195,7 +195,7 @@ int audit_try_scripts_of(struct audit *audit, const struct audit_place *place, s
     struct audit_place all = *place;
     int result = 0;
     all.all = true;
-    audit->called = false;
+    audit->called = 0;
     while (names && *names && result == 0) {
         struct span name = span_of(names, strcspn(names, " "));
         result = try_everywhere(audit, &all, name, err);

@@ -10,11 +10,19 @@
 
 enum { AUDIT_FOLDERS = 32 };
 
+/* By what a file is run, whatever it looks like. */
+enum {
+    CALLED_BY_SLASHES = 1 << 0, /* an interpreter whose comments begin with // */
+    CALLED_BY_OTHERS = 1 << 1,  /* any other; a shell */
+    CALLED_AS_ITSELF = 1 << 2,  /* what its first line says, or a shell */
+};
+
 struct audit_file {
     unsigned depth;
-    bool called; /* something is seen to run it, whatever it looks like */
+    unsigned called; /* CALLED_*, as far as is known */
     bool looked_at;
-    bool looked_at_as; /* called, as far as was known then */
+    unsigned looked_at_as; /* CALLED_*, as far as was known then */
+    const char *comment;   /* static; lines that are no more than one were passed over then */
 };
 
 struct audit {
@@ -27,7 +35,7 @@ struct audit {
     /* Of the one text that is looked at: */
     struct strvec folders;  /* it goes to */
     struct strvec searched; /* it has in PATH */
-    bool called;            /* the word is what an interpreter is told to run */
+    unsigned called;        /* CALLED_*: the word is what an interpreter is told to run */
 };
 
 /* Where words stand, and which files they may name. */
@@ -46,7 +54,7 @@ int audit_refuse(struct audit *audit, enum entrypoint_rule rule, const char *whe
                  struct span saw) must_check;
 int audit_look(struct audit *audit, const char *path, struct buf *text,
                struct entrypoint_look *ret_look, struct err *err) must_check;
-/* Once. A second time may tell that something runs it, and then it is looked at again. */
+/* Once. A second time tells what it is called by, and it is looked at again when that changes anything. */
 int audit_add(struct audit *audit, const char *path, unsigned depth) must_check;
 
 int audit_refuse_budget(struct audit *audit, const char *where, const char *what,
@@ -57,10 +65,12 @@ int audit_words(struct audit *audit, const struct audit_place *place, struct spa
                 struct err *err) must_check;
 /* The next word of *rest, which goes on behind it. */
 bool audit_next_word(struct span *rest, struct span *ret_word);
+/* CALLED_BY_*: what an interpreter runs is called by. */
+unsigned audit_reader(struct span interpreter);
 
 /* audit-paths.c: what a word may mean is added to what is looked at. */
 int audit_try_word(struct audit *audit, const struct audit_place *place, struct span word,
-                   bool called, struct err *err) must_check;
+                   unsigned called, struct err *err) must_check;
 enum audit_import { IMPORT_NOTHING, IMPORT_PYTHON, IMPORT_OTHERS };
 int audit_try_module(struct audit *audit, const struct audit_place *place, struct span word,
                      enum audit_import import, struct err *err) must_check;

@@ -65,11 +65,27 @@ static bool is_one_of(struct span word, const char *const *list, size_t count)
     return false;
 }
 
-/* The word behind it is a file that it runs. */
-static bool calls(struct span word)
+unsigned audit_reader(struct span interpreter)
 {
-    static const char *const words[] = {".", "source", "exec", "include", "-include", "sinclude"};
-    return is_one_of(word, words, countof(words)) || program_class(word) == PROGRAM_INTERPRETER;
+    return program_comments_with_slashes(interpreter) ? CALLED_BY_SLASHES : CALLED_BY_OTHERS;
+}
+
+/* CALLED_*: the word behind it is a file that it runs. What a text includes is of its own language. */
+static unsigned caller(const struct audit_place *place, struct span word)
+{
+    static const char *const shell[] = {".", "source"};
+    static const char *const same[] = {"include", "-include", "sinclude"};
+    if (program_class(word) == PROGRAM_INTERPRETER) {
+        return audit_reader(word);
+    }
+    if (is_one_of(word, same, countof(same))) {
+        return !place->comment            ? CALLED_BY_SLASHES | CALLED_BY_OTHERS
+               : place->comment[0] == '/' ? CALLED_BY_SLASHES
+                                          : CALLED_BY_OTHERS;
+    }
+    return span_equals(word, "exec")                ? CALLED_AS_ITSELF
+           : is_one_of(word, shell, countof(shell)) ? CALLED_BY_OTHERS
+                                                    : 0;
 }
 
 /* The words behind it may be modules; the ordinary words of them only where a line begins. */
@@ -99,7 +115,7 @@ static bool goes_to(struct span before, struct span word)
 }
 
 struct line_state {
-    bool called; /* the last word runs the file behind it */
+    unsigned called; /* CALLED_*: the last word runs the file behind it */
     enum audit_import import;
     struct span module; /* "Deep" of "Deep::Part", to be gone on with */
 };
@@ -159,7 +175,8 @@ static int look_at_line(struct audit *audit, const struct audit_place *place, si
         enum audit_import import = imports(word, first);
         state.import = import != IMPORT_NOTHING ? import : state.import;
         /* Options may stand between an interpreter and its script. */
-        state.called = calls(word) || (state.called && word.p[0] == '-');
+        unsigned called = caller(place, word);
+        state.called = called ? called : word.p[0] == '-' ? state.called : 0;
     }
     return 0;
 }

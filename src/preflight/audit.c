@@ -43,7 +43,7 @@ int audit_add(struct audit *audit, const char *path, unsigned depth)
 {
     for (size_t i = 0; i < audit->paths.count; i++) {
         if (strcmp(audit->paths.strings[i], path) == 0) {
-            audit->of[i].called = audit->of[i].called || audit->called;
+            audit->of[i].called |= audit->called;
             return 0;
         }
     }
@@ -172,24 +172,37 @@ static int look_at_package(struct audit *audit, const char *path, unsigned depth
     return result;
 }
 
-/* How a line begins that is a comment alone; what is one in some languages is a command in others. */
-static void know_comments(const char *path, struct span text, struct audit_place *place)
+static bool has_slashes_by_name(const char *path)
 {
     static const char *const suffixes[] = {
         ".js", ".mjs", ".cjs", ".jsx",   ".ts",    ".mts",  ".tsx",    ".go",    ".java",   ".kt",
         ".cc", ".cpp", ".hpp", ".swift", ".scala", ".dart", ".groovy", ".proto", ".gradle", ".php"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; i < countof(suffixes) && dot; i++) {
+        if (strcmp(dot, suffixes[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How a line begins that is a comment alone, whoever reads the file; NULL: none is. What is one in some
+ * languages is a command in others, and what may be executed without a `#!` line is read by a shell. */
+static const char *know_comment(const char *path, const struct audit_file *file, bool executable,
+                                struct span text)
+{
     struct shebang shebang;
     shebang_parse(text, &shebang);
     const char *name = shebang_env_name(&shebang);
-    const char *slash = strrchr(shebang.interpreter, '/');
-    name = name ? name : slash ? slash + 1 : "";
-    const char *dot = strrchr(path, '.');
-    bool slashes = strncmp(name, "node", 4) == 0 || strcmp(name, "deno") == 0 ||
-                   strcmp(name, "bun") == 0 || strncmp(name, "php", 3) == 0;
-    for (size_t i = 0; i < countof(suffixes) && dot && name[0] == '\0'; i++) {
-        slashes = slashes || strcmp(dot, suffixes[i]) == 0;
+    struct span interpreter = span_of_string(name ? name : shebang.interpreter);
+    unsigned readers = file->called & (CALLED_BY_SLASHES | CALLED_BY_OTHERS);
+    if (interpreter.n > 0) {
+        readers |= audit_reader(interpreter);
+    } else {
+        readers |= has_slashes_by_name(path) ? CALLED_BY_SLASHES : 0;
+        readers |= executable || readers == 0 ? CALLED_BY_OTHERS : 0;
     }
-    place->comment = slashes ? "//" : "#";
+    return readers == CALLED_BY_SLASHES ? "//" : readers == CALLED_BY_OTHERS ? "#" : NULL;
 }
 
 static bool is_package(const char *path)
@@ -249,7 +262,12 @@ static int look_at_text(struct audit *audit, size_t index, const struct entrypoi
                         struct span text, struct err *err)
 {
     const char *path = audit->paths.strings[index];
-    const struct audit_file *file = &audit->of[index];
+    struct audit_file *file = &audit->of[index];
+    const char *comment = know_comment(path, file, look->executable, text);
+    if (file->looked_at && file->comment == comment && !is_package(path)) {
+        return 0; /* nothing else is read of it */
+    }
+    file->comment = comment;
     int result = count_bytes(audit, index, look, text);
     if (result == 0 && is_package(path)) {
         result = look_at_package(audit, path, file->depth, text, err);
@@ -260,8 +278,8 @@ static int look_at_text(struct audit *audit, size_t index, const struct entrypoi
     if (result == 0 && span_starts_with(text, "#!")) {
         result = check_shebang(audit, path, text);
     }
-    struct audit_place place = {.path = path, .where = path, .lines = true, .depth = file->depth};
-    know_comments(path, text, &place);
+    const struct audit_place place = {
+        .path = path, .where = path, .lines = true, .depth = file->depth, .comment = comment};
     return result != 0 ? result : audit_words(audit, &place, text, err);
 }
 
@@ -270,10 +288,10 @@ static void begin_text(struct audit *audit)
 {
     strvec_done(&audit->folders);
     strvec_done(&audit->searched);
-    audit->called = false;
+    audit->called = 0;
 }
 
-/* That it is called may become known meanwhile: it may call itself. */
+/* What it is called by may become known meanwhile: it may call itself. */
 static int look_at_file(struct audit *audit, size_t index, struct err *err)
 {
     const char *path = audit->paths.strings[index];
@@ -390,7 +408,7 @@ static int check_host_program(struct audit *audit, char *const *argv)
         return audit_refuse(audit, rule, "argv[1]", span_of_string(argv[1] ? argv[1] : argv[0]));
     }
     int result = check_wrapped(audit, argv, 1);
-    audit->called = true;
+    audit->called = audit_reader(program);
     return result == 0 ? audit_add(audit, argv[1], 0) : result;
 }
 
@@ -420,7 +438,7 @@ static int check_front(struct audit *audit, char *const *argv, enum entrypoint_b
     result = result == 0 ? audit_add(audit, path, 0) : result;
     const struct audit_place place = {.where = "argv[1]"};
     return result == 0 && interpreter
-               ? audit_try_word(audit, &place, span_of_string(argv[1]), true, err)
+               ? audit_try_word(audit, &place, span_of_string(argv[1]), audit_reader(first), err)
                : result;
 }
 
@@ -428,7 +446,7 @@ static int audit_all(struct audit *audit, char *const *argv, enum entrypoint_beg
                      struct err *err)
 {
     int result = check_front(audit, argv, begin, err);
-    audit->called = false;
+    audit->called = 0;
     for (size_t i = 0; argv[i] && result == 0; i++) {
         char where[32];
         (void)snprintf(where, sizeof where, "argv[%zu]", i);

@@ -28,8 +28,8 @@
  * Limitations  a compiled program is not looked into, and a name that a script puts together while it runs is
  *              not seen: the sandbox covers the sockets and the control group holds the processes, whatever
  *              is missed here. A word that only looks like a client is refused too, and named with its
- *              line. Lines that are comments alone are not looked at: they begin with # or, in the languages that have
- *              that, with //.
+ *              line. Lines that are comments alone are not looked at: they begin with # or, in the languages
+ *              that have that, with //; of a file that both kinds may read all lines are.
  */
 #pragma once
 

@@ -28,6 +28,9 @@ enum entrypoint_rule program_argument_rule(struct span interpreter, const char *
 /* An argument of a `#!` line that changes how a script is run, and not what; "" is none. */
 bool program_option_is_harmless(struct span interpreter, const char *argument);
 
+/* In its language a line that begins with // is a comment. */
+bool program_comments_with_slashes(struct span interpreter);
+
 /* RULE_CLIENT or RULE_SOCKET for a word of a script, else RULE_NONE. */
 enum entrypoint_rule program_word_rule(struct span word);
 /* The files, by name, in which a program of that name finds what it starts; NULL for most. */

@@ -56,35 +56,37 @@ static const struct interpreter {
     const char *loaders;
     const char *harmless;     /* letters, in a #! line */
     bool argument_is_program; /* the first word is the program itself */
+    bool slashes;             /* begin a comment, two of them at the front of a line */
 } interpreters[] = {
-    {"python pypy pythonw", "-c", "-m -i -x", "BEIObqsuvPS", false},
+    {"python pypy pythonw", "-c", "-m -i -x", "BEIObqsuvPS", false, false},
     {"node nodejs", "-e --eval -p -pe --print -i --interactive",
      "-r --require --import --loader --experimental-loader --env-file --inspect --inspect-brk "
      "--run --test --watch --snapshot-blob --openssl-config",
-     "", false},
-    {"deno", "eval repl -e", "run x task install compile serve test bench add", "", false},
+     "", false, true},
+    {"deno", "eval repl -e", "run x task install compile serve test bench add", "", false, true},
     {"bun", "-e --eval -p --print repl exec", "-r --preload --require run x create install test",
-     "", false},
-    {"perl", "-e -E", "-M -m -I -x -d -S -i -n -p", "wWtTs", false},
-    {"ruby jruby", "-e", "-r -I -x -C -S -n -p", "wW", false},
-    {"php", "-r -B -R -E -a --run", "-d -c -z -F -S -t", "", false},
-    {"lua luajit", "-e -i -", "-l", "W", false},
+     "", false, true},
+    {"perl", "-e -E", "-M -m -I -x -d -S -i -n -p", "wWtTs", false, false},
+    {"ruby jruby", "-e", "-r -I -x -C -S -n -p", "wW", false, false},
+    {"php", "-r -B -R -E -a --run", "-d -c -z -F -S -t", "", false, true},
+    {"lua luajit", "-e -i -", "-l", "W", false, false},
     {"sh bash dash ash ksh mksh zsh rbash yash", "-c -s",
-     "--rcfile --init-file -i -l --login -o -O", "efuvxC", false},
-    {"fish", "-c --command -C --init-command", "-i -l", "N", false},
+     "--rcfile --init-file -i -l --login -o -O", "efuvxC", false, false},
+    {"fish", "-c --command -C --init-command", "-i -l", "N", false, false},
     {"java", "--source",
      "-jar -cp -classpath --class-path -javaagent -agentlib -agentpath -p --module-path -m "
      "--module "
      "--patch-module -Xbootclasspath",
-     "", false},
-    {"awk gawk mawk nawk", "-e --source", "-f --file -i --include -l --load -E --exec", "f", true},
-    {"sed", "-e --expression", "-f --file", "nEf", true},
-    {"tclsh wish expect", "-c", "-f -b -encoding", "", false},
-    {"Rscript R", "-e", "-f --file --args", "", false},
-    {"julia", "-e -E --eval --print", "-L --load -J --sysimage -i", "", false},
-    {"guile", "-c", "-l -L -e -s -q", "s", false},
-    {"groovy", "-e", "-cp -classpath", "", false},
-    {"elixir escript erl", "-e --eval -eval", "-r -pa -pz -S -s -run", "", false},
+     "", false, true},
+    {"awk gawk mawk nawk", "-e --source", "-f --file -i --include -l --load -E --exec", "f", true,
+     false},
+    {"sed", "-e --expression", "-f --file", "nEf", true, false},
+    {"tclsh wish expect", "-c", "-f -b -encoding", "", false, false},
+    {"Rscript R", "-e", "-f --file --args", "", false, false},
+    {"julia", "-e -E --eval --print", "-L --load -J --sysimage -i", "", false, false},
+    {"guile", "-c", "-l -L -e -s -q", "s", false, false},
+    {"groovy", "-e", "-cp -classpath", "", false, true},
+    {"elixir escript erl", "-e --eval -eval", "-r -pa -pz -S -s -run", "", false, false},
 };
 
 /* Programs that start what stands in a file which they find by themselves. */
@@ -252,6 +254,12 @@ enum entrypoint_rule program_word_rule(struct span word)
     }
     return is_in(clients_in_text, name) || is_in(clients_in_text, name_of(name)) ? RULE_CLIENT
                                                                                  : RULE_NONE;
+}
+
+bool program_comments_with_slashes(struct span path)
+{
+    const struct interpreter *interpreter = find_interpreter(path);
+    return interpreter && interpreter->slashes;
 }
 
 const char *program_reads(struct span word)
