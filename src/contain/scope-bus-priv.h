@@ -1,7 +1,7 @@
 /* scope-bus-priv.h
  *
  * A connection to a systemd manager over sd-bus, with a deadline for everything. libsystemd is loaded by
- * the first call of bus_open(). Between calls nothing is sent or read.
+ * the first call of bus_open(), or before it by bus_load(). Between calls nothing is sent or read.
  *
  * Calling sequence
  *   bus_open(socket, &bus, err)                      starts to connect
@@ -52,6 +52,7 @@ struct bus_unit {
 int bus_open(const char *socket, struct patience *patience, struct bus **ret_bus,
              struct err *err) must_check;
 void bus_close(struct bus *bus);
+int bus_load(struct err *err) must_check; /* what bus_open() does first */
 const char *bus_library(void); /* the file that libsystemd came from; NULL: not known */
 /* No unit is waited for any more: what jobs others have would only pile up in a long run. */
 void bus_hear_no_jobs(struct bus *bus);

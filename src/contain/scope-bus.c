@@ -30,7 +30,7 @@ const char *bus_library(void)
     return library_path;
 }
 
-static int load(struct err *err)
+int bus_load(struct err *err)
 {
     static bool loaded;
     if (loaded) {
@@ -96,7 +96,7 @@ static int connect_to(struct bus *bus, const char *socket)
 
 int bus_open(const char *socket, struct patience *patience, struct bus **ret_bus, struct err *err)
 {
-    if (load(err) < 0) {
+    if (bus_load(err) < 0) {
         return -1;
     }
     struct bus *bus = memory_new(sizeof *bus);

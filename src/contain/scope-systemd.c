@@ -38,14 +38,22 @@ static int begin(struct scope *scope, struct err *err)
         .description = scope->description,
         .pid = request->watchdog.pid,
     };
-    if (bus_open(scope->offer.place, &scope->patience, &scope->bus, err) < 0 ||
-        bus_start_unit(scope->bus, &scope->unit, err) < 0) {
-        return -1;
-    }
-    if (request->watchdog.pid > 0 && bus_start_unit(scope->bus, &scope->watchdog_unit, err) < 0) {
-        return -1;
-    }
-    return bus_push(scope->bus, request->deadline_ns, err);
+    return bus_open(scope->offer.place, &scope->patience, &scope->bus, err) < 0 ||
+                   bus_start_unit(scope->bus, &scope->unit, err) < 0 ||
+                   bus_push(scope->bus, request->deadline_ns, err) < 0
+               ? -1
+               : 0;
+}
+
+/* Only now: systemd reads what it is asked before it works at any of it, and the run waits for its own unit alone. */
+static int ask_for_watchdogs(struct scope *scope, struct err *err)
+{
+    const struct scope_request *request = &scope->request;
+    return request->watchdog.pid > 0 &&
+                   (bus_start_unit(scope->bus, &scope->watchdog_unit, err) < 0 ||
+                    bus_push(scope->bus, request->deadline_ns, err) < 0)
+               ? -1
+               : 0;
 }
 
 static int must_be_in(struct proc_identity who, const char *unit, struct err *err)
@@ -65,6 +73,7 @@ static int join(struct scope *scope, struct err *err)
 {
     const struct scope_request *request = &scope->request;
     return bus_wait_unit(scope->bus, &scope->unit, request->deadline_ns, err) < 0 ||
+                   ask_for_watchdogs(scope, err) < 0 ||
                    scope_find_folder(scope, request->anchor, err) < 0
                ? -1
                : 0;

@@ -179,6 +179,14 @@ static int name_unit(struct scope *scope, const char *name, int64_t deadline_ns,
     return hear_anchor(scope, ANCHOR_READY, deadline_ns, err);
 }
 
+void scope_expect(const struct scope_offer *offer)
+{
+    struct err ignored = {0};
+    if (offer->adapter == SCOPE_SYSTEMD_USER || offer->adapter == SCOPE_SYSTEMD_SYSTEM) {
+        (void)!bus_load(&ignored); /* scope_begin() tries again, and tells */
+    }
+}
+
 int scope_begin(const struct scope_request *request, struct scope **ret_scope, struct err *err)
 {
     BUG_IF(request->offer->adapter == SCOPE_NONE);

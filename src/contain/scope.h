@@ -7,7 +7,7 @@
  * Calling sequence
  *   scope_probe(&question, &offer)           what this host and this caller can have; starts nothing
  *   scope_name(run_id, name, err)            unpredictable: write it down before it exists
- *   ... create the anchor (anchor-message.h) and the watchdog ...
+ *   ... create the anchor (anchor-message.h) and the watchdog; scope_expect(&offer) meanwhile ...
  *   scope_begin(&request, &scope, err)       asks for it; comes back before systemd answers
  *   scope_finish(scope, err)                 waits for that, makes the leaves, sets and reads back
  *   ... hand scope_leaf_fd() and the anchor's channel to the watchdog, write the manifest ...
@@ -173,6 +173,9 @@ struct scope_request {
 
 struct scope;
 
+/* One of that offer is going to be asked for: what that needs is loaded, which takes as long as a process takes to
+ * start. What cannot be had is told by scope_begin(). */
+void scope_expect(const struct scope_offer *offer);
 int scope_begin(const struct scope_request *request, struct scope **ret_scope,
                 struct err *err) must_check;
 int scope_finish(struct scope *scope, struct err *err) must_check;
