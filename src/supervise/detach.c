@@ -95,43 +95,63 @@ static int hear(struct detached *detached)
     return made.sys < 0 ? made.sys : fd_is_open(&detached->pidfd) ? 0 : -ESRCH;
 }
 
-static int make(const struct detach_request *request, struct detached *detached)
+static int begin(const struct detach_request *request, struct detached *detached)
 {
     with_fd far = {0};
-    with_fd between = {0};
-    siginfo_t ended;
     int image = helper_image_file();
     int result = image < 0 ? image : os_socket_pair(&detached->channel, &far);
     if (result < 0) {
         return result;
     }
     const struct descent descent = {request, fd_num(&far), image};
-    pid_t pid = os_clone_child(&between);
-    if (pid == 0) {
+    detached->between_pid = os_clone_child(&detached->between);
+    if (detached->between_pid == 0) {
         stand_between(&descent);
     }
-    if (pid < 0) {
-        return (int)pid;
-    }
-    fd_close(&far);
-    int ready = os_poll(fd_num(&between), POLLIN, WAIT_MS);
+    return detached->between_pid < 0 ? (int)detached->between_pid : 0;
+}
+
+static int finish(struct detached *detached)
+{
+    siginfo_t ended;
+    int ready = os_poll(fd_num(&detached->between), POLLIN, WAIT_MS);
     if (ready <= 0) {
-        (void)!os_pidfd_signal(fd_num(&between), SIGKILL);
+        (void)!os_pidfd_signal(fd_num(&detached->between), SIGKILL);
     }
-    result = os_waitid(P_PID, pid, &ended, WEXITED | __WALL, NULL);
+    int result = os_waitid(P_PID, detached->between_pid, &ended, WEXITED | __WALL, NULL);
+    fd_close(&detached->between);
     return result < 0 ? result : ready <= 0 ? -ETIMEDOUT : hear(detached);
+}
+
+static int judge(int result, struct detached *detached, struct err *err)
+{
+    if (result < 0) {
+        fd_close(&detached->channel);
+        fd_close(&detached->pidfd);
+        return err_sys(err, result, "cannot start the %s", detached->duty);
+    }
+    return 0;
+}
+
+int detach_begin(const struct detach_request *request, struct detached *ret_detached,
+                 struct err *err)
+{
+    *ret_detached = (struct detached){.duty = request->duty};
+    return judge(begin(request, ret_detached), ret_detached, err);
+}
+
+int detach_finish(struct detached *detached, struct err *err)
+{
+    return judge(finish(detached), detached, err);
+}
+
+bool detach_is_finished(const struct detached *detached)
+{
+    return !fd_is_open(&detached->between);
 }
 
 int detach_helper(const struct detach_request *request, struct detached *ret_detached,
                   struct err *err)
 {
-    struct detached detached = {0};
-    int result = make(request, &detached);
-    if (result < 0) {
-        fd_close(&detached.channel);
-        fd_close(&detached.pidfd);
-        return err_sys(err, result, "cannot start the %s", request->duty);
-    }
-    *ret_detached = detached;
-    return 0;
+    return detach_begin(request, ret_detached, err) < 0 ? -1 : detach_finish(ret_detached, err);
 }

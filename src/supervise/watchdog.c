@@ -422,10 +422,9 @@ struct watchdog *watchdog_start(const struct watchdog_request *request, struct e
     watchdog->request = request;
     watchdog->over = true; /* there is nothing yet */
     const struct detach_request detach = {.duty = "watchdog", .environment = request->environment};
-    if (fill_manifest(watchdog, err) < 0 || detach_helper(&detach, &watchdog->detached, err) < 0) {
+    if (fill_manifest(watchdog, err) < 0 || detach_begin(&detach, &watchdog->detached, err) < 0) {
         return NULL;
     }
-    os_boundary(BOUNDARY_WATCHDOG_STARTED);
     struct watchdog *started = watchdog;
     watchdog = NULL;
     return started;
@@ -433,6 +432,10 @@ struct watchdog *watchdog_start(const struct watchdog_request *request, struct e
 
 int watchdog_watch(struct watchdog *watchdog, int reports_fd, struct err *err)
 {
+    if (detach_finish(&watchdog->detached, err) < 0) {
+        return -1;
+    }
+    os_boundary(BOUNDARY_WATCHDOG_STARTED);
     watchdog->over = false;
     int sent = watchdog_report(watchdog, reports_fd);
     sent = sent < 0 ? sent : send_start(watchdog);
@@ -626,6 +629,10 @@ void watchdog_free(struct watchdog *watchdog)
     }
     for (size_t i = 0; i < WATCH_DIRECTORIES; i++) {
         fd_close(&watchdog->made[i]);
+    }
+    struct err ignored = {0};
+    if (!detach_is_finished(&watchdog->detached)) {
+        (void)!detach_finish(&watchdog->detached, &ignored); /* it has no orders, and leaves */
     }
     fd_close(&watchdog->detached.channel);
     fd_close(&watchdog->detached.pidfd);

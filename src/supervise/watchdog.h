@@ -5,7 +5,7 @@
  * other stands in watch-message.h.
  *
  * Calling sequence
- *   watchdog_start(&request, err)                     right after the slots are taken
+ *   watchdog_start(&request, err)                     right after the slots are taken; comes back before it lives
  *   watchdog_seal_reports(texts, &reports, err)       what the slots are to say if berm dies from now on
  *   watchdog_watch(watchdog, reports_fd, err)         its orders: before any lock or directory there is a durable
  *                                                     intent (WD-1, WD-2)

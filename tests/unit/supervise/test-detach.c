@@ -42,11 +42,31 @@ static void one_that_knows_no_such_duty_is_gone(void **state)
     fd_close(&detached.pidfd);
 }
 
+/* Begun and finished: what comes between waits for nobody, and afterwards no child is left. */
+static void it_starts_while_others_work(void **state)
+{
+    const struct detach_request request = {.duty = "watchdog"};
+    struct detached detached = {0};
+    struct err err = {0};
+    siginfo_t info;
+    assert_int_equal(detach_begin(&request, &detached, &err), 0);
+    assert_false(detach_is_finished(&detached));
+    assert_int_equal(os_waitid(P_PID, detached.between_pid, &info, WEXITED | WNOWAIT, NULL), 0);
+    assert_int_equal(detach_finish(&detached, &err), 0);
+    assert_true(detach_is_finished(&detached));
+    assert_int_equal(os_poll(fd_num(&detached.pidfd), POLLIN, 0), 0);
+    assert_int_equal(os_waitid(P_ALL, 0, &info, WEXITED | WNOHANG, NULL), -ECHILD);
+    fd_close(&detached.channel);
+    assert_int_equal(os_poll(fd_num(&detached.pidfd), POLLIN, WAIT_MS), POLLIN);
+    fd_close(&detached.pidfd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_no_child_of_the_one_who_started_it),
         cmocka_unit_test(one_that_knows_no_such_duty_is_gone),
+        cmocka_unit_test(it_starts_while_others_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,7 @@ static struct {
     bool has_no_end;
     int64_t runtime_max_ns; /* that a scope was asked for */
     int verified;
+    int expected; /* how often a scope of systemd's was */
 } kernel;
 
 int __wrap_scope_begin(const struct scope_request *wanted, struct scope **ret_scope,
@@ -34,6 +35,12 @@ int __wrap_scope_begin(const struct scope_request *wanted, struct scope **ret_sc
 {
     kernel.runtime_max_ns = wanted->runtime_max_ns;
     return 0;
+}
+
+void __wrap_scope_expect(const struct scope_offer *offer);
+void __wrap_scope_expect(const struct scope_offer *offer)
+{
+    kernel.expected += offer->adapter != SCOPE_DELEGATED;
 }
 
 void __wrap_scope_limits(const struct scope *scope, struct scope_limits *ret_limits);
@@ -164,6 +171,49 @@ static void systemds_end_is_behind_every_other(void **state)
     for (size_t i = 0; i < countof(files); i++) {
         fd_close(files[i]);
     }
+}
+
+static struct {
+    int count;
+    bool anchor_starts;
+} asked;
+
+static int when_asked(void *context, struct err *err)
+{
+    asked.count++;
+    asked.anchor_starts = !detach_is_finished(&broker.hold.anchor);
+    return 0;
+}
+
+/* What need not wait is done once, while others work: systemd at the scope, or the kernel at the anchor where
+ * nobody else has anything to do. */
+static void there_is_time_while_others_work(void **state)
+{
+    static const struct {
+        enum scope_adapter adapter;
+        int after_prepare;
+    } rows[] = {{SCOPE_DELEGATED, 1}, {SCOPE_SYSTEMD_USER, 0}, {SCOPE_SYSTEMD_SYSTEM, 0}};
+    struct interrupts interrupts = {0};
+    struct detached *anchor = &broker.hold.anchor;
+    struct err err = {0};
+    interrupts.signal_fd = fd_adopt((int)syscall(SYS_pidfd_open, getpid(), 0));
+    request.interrupts = &interrupts;
+    request.on_asked = when_asked;
+    for (size_t i = 0; i < countof(rows); i++) {
+        const struct scope_offer offer = {.adapter = rows[i].adapter};
+        request.offer = &offer;
+        memset(&asked, 0, sizeof asked);
+        kernel.expected = 0;
+        assert_int_equal(hold_prepare(&broker, &err), 0);
+        assert_int_equal(asked.count, rows[i].after_prepare);
+        assert_int_equal(asked.anchor_starts, rows[i].after_prepare);
+        assert_int_equal(kernel.expected, !rows[i].after_prepare);
+        assert_int_equal(hold_begin(&broker, &err), 0);
+        assert_int_equal(asked.count, 1);
+        fd_close(&anchor->channel);
+        fd_close(&anchor->pidfd);
+    }
+    fd_close(&interrupts.signal_fd);
 }
 
 /* CT-3 CT-4: what systemd does not bear out is no scope, whatever its leaf holds. */
@@ -326,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(what_held_the_run_is_told),
         CASE(systemds_end_is_behind_every_other),
+        CASE(there_is_time_while_others_work),
         CASE(what_its_manager_does_not_bear_out_is_told),
         CASE(whoever_is_still_in_the_leaf_is_ended),
         CASE(its_own_want_of_memory_ends_a_run),

@@ -2,12 +2,14 @@
 #include "../unit.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "event.h"
@@ -97,6 +99,19 @@ static struct watchdog *start(const struct watchdog_request *request, int report
     struct watchdog *started = watchdog;
     watchdog = NULL;
     return started;
+}
+
+/* WD-3: it was started, and berm could not say what it is for. */
+static void one_that_got_no_orders_leaves_and_is_no_child(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    siginfo_t info;
+    struct watchdog *watchdog = watchdog_start(&place->request, &err);
+    assert_non_null(watchdog);
+    watchdog_free(watchdog);
+    assert_int_equal(os_waitid(P_ALL, 0, &info, WEXITED | WNOHANG, NULL), -ECHILD);
+    assert_int_equal(count_entries(place->path), 0);
 }
 
 static void what_it_makes_is_handed_over_and_gone_after_disarming(void **state) /* WD-2 */
@@ -395,6 +410,7 @@ int main(void)
 #define PLACED(test) cmocka_unit_test_setup_teardown(test, make_place, end_place)
     const struct CMUnitTest tests[] = {
         PLACED(reports_lie_where_their_head_says),
+        PLACED(one_that_got_no_orders_leaves_and_is_no_child),
         PLACED(what_it_makes_is_handed_over_and_gone_after_disarming),
         PLACED(its_death_is_noticed_and_what_it_reported_is_removed),
         PLACED(it_lets_go_of_what_it_never_held),
