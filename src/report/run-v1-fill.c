@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "number.h"
 #include "owner-priv.h"
+#include "process.h"
 #include "text.h"
 #include "words-priv.h"
 
@@ -22,11 +23,13 @@ static struct maybe_int known_if(bool known, int64_t value)
     return (struct maybe_int){known && value >= 0, value};
 }
 
-/* The process that fills the record is the controller. */
+/* The process that fills the record is the controller; a run says several times who that is. */
 static void fill_controller(struct run_controller *controller)
 {
-    struct owner owner;
-    owner_read_self(&owner);
+    static struct owner owner;
+    if (owner.pid != os_getpid() || owner.start_ticks < 0 || owner.boot_id[0] == '\0') {
+        owner_read_self(&owner);
+    }
     controller->pid = owner.pid;
     controller->start_ticks = known_if(true, owner.start_ticks);
     controller->boot_id = memory_copy_or_null(owner.boot_id[0] ? owner.boot_id : NULL);

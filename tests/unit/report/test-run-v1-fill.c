@@ -1,11 +1,23 @@
 #include "../unit.h"
 
 #include <errno.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "facts.h"
+#include "owner-priv.h"
 
 /* What berm's own record says of a run beyond its report. */
+
+static int owner_reads;
+
+void __real_owner_read_self(struct owner *ret_owner);
+void __wrap_owner_read_self(struct owner *ret_owner);
+void __wrap_owner_read_self(struct owner *ret_owner)
+{
+    owner_reads++;
+    __real_owner_read_self(ret_owner);
+}
 
 static json_t *record_of(const struct report_facts *facts)
 {
@@ -55,6 +67,24 @@ static void who_and_when(void **state)
     is(record, "executable", "null");
     is(record, "containment", "\"uncontained\"");
     is(record, "exit", "{\"code\":125,\"signal\":null}");
+}
+
+/* It stays the same process: that is asked for once, and again by a child. */
+static void whose_it_is_is_read_once(void **state)
+{
+    const struct report_facts facts = make_facts();
+    json_decref(record_of(&facts));
+    json_decref(record_of(&facts));
+    assert_int_equal(owner_reads, 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        with_json record = record_of(&facts);
+        const json_t *controller = json_object_get(record, "controller");
+        _exit(json_integer_value(json_object_get(controller, "pid")) != getpid());
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }
 
 static void where_the_time_went(void **state)
@@ -329,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_and_when),
+        cmocka_unit_test(whose_it_is_is_read_once),
         cmocka_unit_test(where_the_time_went),
         cmocka_unit_test(limits),
         cmocka_unit_test(streams),
