@@ -196,7 +196,8 @@ void run_fail(struct run *run, const struct err *err);
  *   run_watch_ready()     it is there, and what it is to end is durable: waited for before the broker begins
  *   run_watch_foresee()   all is known that a run is to be: what is to be said of its crash, in run->watch
  *   run_watch_arm()       the leaf stands
- *   run_watch_conclude()  the broker is done: the crash that could still come is told with its facts
+ *   run_watch_conclude()  the broker is done: the crash that could still come is told with its facts, of work at a
+ *                         tier, where more follows than the publication
  *   run_watch_end()       everything is published: it is disarmed. Every way out comes through here */
 int run_watch_start(struct run *run, struct err *err) must_check;
 int run_watch_ready(struct run *run, struct err *err) must_check;

@@ -177,10 +177,14 @@ int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err 
                : 0;
 }
 
-/* Without it the watchdog says what it knew before: less, and still true. */
+/* Without it the watchdog says what it knew before: less, and still true. Where nothing follows but the publication,
+ * that is done before these would be rendered. */
 void run_watch_conclude(struct run *run)
 {
     struct run_watch *watch = &run->watch;
+    if (run->request->tier == CONTEXT_TIER_NONE) {
+        return;
+    }
     struct err ignored = {0};
     with_fd reports = {0};
     enum report_crash crash =

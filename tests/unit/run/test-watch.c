@@ -272,6 +272,39 @@ static void what_is_left_is_told(void **state)
     end(run);
 }
 
+static void dies_behind_its_end(enum context_tier tier, const char *label)
+{
+    struct err err = {0};
+    struct false_leaf leaf = {0};
+    struct run *run = begin();
+    request.tier = tier;
+    make_leaf(&leaf);
+    start(run);
+    assert_int_equal(arm(run, &leaf, &err), 0);
+    leaf_is_gone(&leaf);
+    run->facts.label = "told behind its end";
+    run_watch_conclude(run);
+    die(run);
+    says("LAMINA_SAFE_SUPERVISOR_CRASH");
+    with_json record = read_slot("record.json");
+    const char *told = json_string_value(json_object_get(record, "label"));
+    assert_true(label ? told && strcmp(told, label) == 0 : told == NULL);
+    forget_leaf(&leaf);
+    end(run);
+}
+
+/* RS-5: copy, fence and tier are seen to behind the end of the payload, and a crash then knows how it ended. */
+static void behind_the_end_of_a_tier_its_facts_are_told(void **state)
+{
+    dies_behind_its_end(CONTEXT_TIER_SMALL, "told behind its end");
+}
+
+/* Where only the publication follows, it does not wait for what a crash in it would say. */
+static void else_nothing_more_is_told(void **state)
+{
+    dies_behind_its_end(CONTEXT_TIER_NONE, NULL);
+}
+
 /* WD-5: armed and not released, and berm alone dies. */
 static void an_armed_watchdog_knows_of_no_release(void **state)
 {
@@ -473,6 +506,8 @@ int main(void)
         PLACED(a_run_that_was_disarmed_keeps_its_records),
         PLACED(a_death_before_the_payload_is_told),
         PLACED(what_is_left_is_told),
+        PLACED(behind_the_end_of_a_tier_its_facts_are_told),
+        PLACED(else_nothing_more_is_told),
         PLACED(an_armed_watchdog_knows_of_no_release),
         PLACED(a_manifest_says_that_the_payload_may_have_run),
         PLACED(a_refused_disarming_leaves_the_reports_alone),
