@@ -45,13 +45,30 @@ static int begin(struct scope *scope, struct err *err)
                : 0;
 }
 
+/* Whom nobody has waited for yet is in /proc still, and can be moved no more. */
+static bool has_ended(struct proc_identity who)
+{
+    struct proc_stat stat;
+    with_fd file = fd_adopt(os_proc_stat_open(who.pid));
+    int result = fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), &stat) : fd_error(&file);
+    if (result < 0) {
+        return result == -ESRCH || result == -ENOENT;
+    }
+    return stat.start_ticks != who.start_ticks || stat.state == 'Z' || stat.state == 'X';
+}
+
 /* Only now: systemd reads what it is asked before it works at any of it, and the run waits for its own unit alone. */
 static int ask_for_watchdogs(struct scope *scope, struct err *err)
 {
     const struct scope_request *request = &scope->request;
-    return request->watchdog.pid > 0 &&
-                   (bus_start_unit(scope->bus, &scope->watchdog_unit, err) < 0 ||
-                    bus_push(scope->bus, request->deadline_ns, err) < 0)
+    if (request->watchdog.pid == 0) {
+        return 0;
+    }
+    if (has_ended(request->watchdog)) { /* its number may be somebody else's by now */
+        return err_set(err, ERR_UNAVAILABLE, "the watchdog ended before it had a scope of its own");
+    }
+    return bus_start_unit(scope->bus, &scope->watchdog_unit, err) < 0 ||
+                   bus_push(scope->bus, request->deadline_ns, err) < 0
                ? -1
                : 0;
 }
@@ -117,18 +134,6 @@ static int verify(struct scope *scope, struct err *err)
                        (unsigned long long)runtime_us(scope));
     }
     return 0;
-}
-
-/* Whom nobody has waited for yet is in /proc still, and can be moved no more. */
-static bool has_ended(struct proc_identity who)
-{
-    struct proc_stat stat;
-    with_fd file = fd_adopt(os_proc_stat_open(who.pid));
-    int result = fd_is_open(&file) ? os_proc_stat_read(fd_num(&file), &stat) : fd_error(&file);
-    if (result < 0) {
-        return result == -ESRCH || result == -ENOENT;
-    }
-    return stat.start_ticks != who.start_ticks || stat.state == 'Z' || stat.state == 'X';
 }
 
 /* Whoever was dead when systemd moved it is in no cgroup and is told of by nobody: an empty unit would stay. */
