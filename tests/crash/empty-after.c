@@ -2,6 +2,7 @@
  *
  *   empty-after PID FOLDER [SIGNAL]
  *                                 sends PID the signal (SIGKILL), waits until nobody is in FOLDER, prints nanoseconds
+ *   empty-after kill FOLDER       the same of one write to its cgroup.kill: as soon as the kernel can
  *   empty-after -                 prints what a fork, an exec of /bin/true and its end take, for comparison
  *
  * Exit: 1 when it is not empty after a minute.
@@ -28,6 +29,18 @@ static int is_empty(int events)
 {
     char text[256] = "";
     return pread(events, text, sizeof text - 1, 0) < 0 || strstr(text, "populated 0");
+}
+
+/* -1: it could not be ended. */
+static int end(char **argv, int number)
+{
+    char path[4200];
+    if (strcmp(argv[1], "kill") != 0) {
+        return kill((pid_t)strtol(argv[1], NULL, 10), number);
+    }
+    snprintf(path, sizeof path, "%s/cgroup.kill", argv[2]);
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    return file >= 0 && write(file, "1", 1) == 1 ? 0 : -1;
 }
 
 static int fork_and_exec(void)
@@ -59,10 +72,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "empty-after: %s: nobody is in it\n", path);
         return 2;
     }
-    pid_t pid = (pid_t)strtol(argv[1], NULL, 10);
     long long began = now_ns();
-    int number = argc == 4 ? atoi(argv[3]) : SIGKILL;
-    if (kill(pid, number) < 0) {
+    if (end(argv, argc == 4 ? atoi(argv[3]) : SIGKILL) < 0) {
         return 2;
     }
     while (!is_empty(events) && now_ns() - began < 60000000000LL) {

@@ -2,7 +2,8 @@
 # run as: user
 # long
 """How soon a managed run is over: figures, printed beside what a fork and an exec take in this guest. They are no
-timed tests: a busy machine makes them larger, and nothing fails.
+timed tests: a busy machine makes them larger, and nothing fails. Beside them stands what the kernel itself takes to
+kill as many.
 
 From the signal to the leaf's being empty, seen from outside (tests/crash/empty-after). On a machine with other work it needs
 the time that BERM_TEST_LONG=1 gives it.
@@ -20,7 +21,7 @@ sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "crash")]
 from cgroups import TREE  # noqa: E402
 from deaths import Deaths, start_and_wait  # noqa: E402
 from duel import BUILD  # noqa: E402
-from scopes import stands_in  # noqa: E402
+from scopes import scope, stands_in  # noqa: E402
 from tap import case, main  # noqa: E402
 
 EMPTY_AFTER = BUILD / "tests/crash/empty-after"
@@ -50,6 +51,21 @@ def measure(t, rounds, words, number=signal.SIGKILL):
     return took
 
 
+def by_hand(t, rounds, processes):
+    """What the kernel itself takes for that many, in a scope of systemd's and without a sandbox."""
+    took = []
+    for _ in range(rounds):
+        child = start_and_wait(t, scope() + payload(processes)[1:])
+        done = t.run(EMPTY_AFTER, "kill", TREE / stands_in(child.pid).removeprefix("/"))
+        t.equal(done.status, 0, str(done))
+        took.append(int(done.out))
+        child.wait()
+        child.stdout.close()
+        t.started.remove(child)
+    print(f"# one write to cgroup.kill by hand, {processes} processes: median {statistics.median(took) / 1e6:.1f} ms, "
+          f"worst {max(took) / 1e6:.1f} ms of {rounds}", flush=True)
+
+
 def tell(what, took, goal):
     own = sorted(int(subprocess.run([EMPTY_AFTER, "-"], capture_output=True, check=True).stdout)
                  for _ in range(20))
@@ -59,11 +75,13 @@ def tell(what, took, goal):
 
 @case("WD-5 SIGKILL of berm, 9 processes", deadline_s=600)
 def _(t):
+    by_hand(t, 20, 9)
     tell("SIGKILL of berm, 9 processes", measure(t, 50, payload(9)), "goals 30 and 100")
 
 
 @case("WD-5 SIGKILL of berm, 64 processes", deadline_s=600)
 def _(t):
+    by_hand(t, 10, 64)
     tell("SIGKILL of berm, 64 processes", measure(t, 20, payload(64)), "goal for the worst 250")
 
 
