@@ -6,7 +6,7 @@ at each boundary (src/os/boundary.h) and at random instants. After each nothing 
 signalled, and the report says what docs/crash-points.md has.
 
 The table is printed, with the seed of the instants. The judge is tests/crash/check-clean, which is shown to fail when
-nobody heals. Short: some boundaries, a few instants; BERM_TEST_LONG: all of them, 200 instants, for the user.
+nobody heals. Short: some boundaries, 20 instants; BERM_TEST_LONG: all of them, 200 instants, for the user.
 """
 
 import itertools
@@ -45,7 +45,7 @@ FEW = {"controller": ("RELEASED",), "watchdog": (), "both": ("RELEASED",), "sess
      "session": ("RELEASED",)}
 ANY_TIME = [victim for victim in VICTIMS if LONG or victim != "session"]
 SLEEP = ["--", "/bin/sh", "-c", "setsid sleep 1000 & echo ready; exec sleep 1000"]
-INSTANTS = 200 if LONG else 2
+INSTANTS = 200 if LONG else 20
 
 
 def word_wanted(victim, name, nth, after):
