@@ -17,7 +17,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 TESTS = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "crash")]
+sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "crash"), str(TESTS / "bench")]
+from byhand import BWRAP  # noqa: E402
 from cgroups import TREE  # noqa: E402
 from deaths import Deaths, start_and_wait  # noqa: E402
 from duel import BUILD  # noqa: E402
@@ -52,10 +53,10 @@ def measure(t, rounds, words, number=signal.SIGKILL):
 
 
 def by_hand(t, rounds, processes):
-    """What the kernel itself takes for that many, in a scope of systemd's and without a sandbox."""
+    """What the kernel itself takes for that many, in a scope of systemd's and the namespaces of a sandbox."""
     took = []
     for _ in range(rounds):
-        child = start_and_wait(t, scope() + payload(processes)[1:])
+        child = start_and_wait(t, scope() + BWRAP + payload(processes)[1:])
         done = t.run(EMPTY_AFTER, "kill", TREE / stands_in(child.pid).removeprefix("/"))
         t.equal(done.status, 0, str(done))
         took.append(int(done.out))
