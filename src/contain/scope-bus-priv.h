@@ -53,7 +53,7 @@ int bus_open(const char *socket, struct patience *patience, struct bus **ret_bus
              struct err *err) must_check;
 void bus_close(struct bus *bus);
 int bus_load(struct err *err) must_check; /* what bus_open() does first */
-const char *bus_library(void); /* the file that libsystemd came from; NULL: not known */
+const char *bus_library(void);            /* the file that libsystemd came from; NULL: not known */
 /* No unit is waited for any more: what jobs others have would only pile up in a long run. */
 void bus_hear_no_jobs(struct bus *bus);
 
