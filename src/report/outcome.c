@@ -59,7 +59,8 @@ static bool lacks_ground(const struct report_facts *facts);
 
 static bool crashed_in_payload(const struct report_facts *facts)
 {
-    return facts->crash == CRASH_IN_PAYLOAD && !lacks_ground(facts);
+    return (facts->crash == CRASH_IN_PAYLOAD || facts->crash == CRASH_AFTER_PAYLOAD) &&
+           !lacks_ground(facts);
 }
 
 static bool crashed(const struct report_facts *facts)

@@ -334,7 +334,7 @@ static void fill_termination(struct report_termination *termination,
     termination->reason = memory_copy_or_null(verdict->reason);
     termination->limit = memory_copy_or_null(verdict->limit);
     const struct supervise_ending *ending = facts->ending;
-    if (!ending && facts->crash != CRASH_NONE) {
+    if (!ending && facts->crash != CRASH_NONE && facts->crash != CRASH_AFTER_PAYLOAD) {
         strvec_push(&termination->requested_signals, "SIGKILL");
     }
     if (!ending && facts->crash == CRASH_IN_PAYLOAD) {

@@ -34,7 +34,8 @@
 enum report_crash {
     CRASH_NONE,
     CRASH_BEFORE_PAYLOAD, /* the payload was not released */
-    CRASH_IN_PAYLOAD,     /* it was, or had ended and nothing was published for good */
+    CRASH_IN_PAYLOAD,     /* it was, and the watchdog's kill ended it */
+    CRASH_AFTER_PAYLOAD,  /* it was, or may have been, and nobody says how it ended but `ending` */
     CRASH_LEFT,           /* whenever it was: something is left */
 };
 

@@ -116,6 +116,7 @@ struct run_watch {
     struct watchdog *watchdog;
     struct fd before;             /* sealed: what it is to say until the release */
     struct fd in_payload;         /* and from then on */
+    struct fd after;              /* and when the payload has ended */
     struct buf left[WATCH_SLOTS]; /* the part of it for when something is left */
     char unit[SCOPE_NAME_SIZE];   /* of its own; "": it gets none */
     char scope_path[CGROUP_PATH_SIZE + SCOPE_NAME_SIZE]; /* "": systemd removes the scope */

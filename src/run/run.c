@@ -356,6 +356,7 @@ static void supervise(struct run *run)
         .on_release_context = run,
         .watchdog = run->watch.watchdog,
         .crash_reports = &run->watch.in_payload,
+        .ended_reports = &run->watch.after,
         .cwd_fd = fd_num(&preparation->cwd),
         .stdin_fd = fd_num(&preparation->standard_input),
         .pass_fd = {request->pass_fd[STREAM_STDOUT], request->pass_fd[STREAM_STDERR]},

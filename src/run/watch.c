@@ -146,9 +146,11 @@ int run_watch_foresee(struct run *run, struct err *err)
     if (!watch->watchdog) {
         return 0;
     }
-    return render(run, CRASH_LEFT, watch->left, err) < 0
+    return render(run, CRASH_LEFT, watch->left, err) < 0 ||
+                   seal_reports(run, CRASH_IN_PAYLOAD, &watch->in_payload, err) < 0 ||
+                   seal_reports(run, CRASH_AFTER_PAYLOAD, &watch->after, err) < 0
                ? -1
-               : seal_reports(run, CRASH_IN_PAYLOAD, &watch->in_payload, err);
+               : 0;
 }
 
 static int tell(const struct run_watch *watch, const struct fd *reports, struct err *err)
@@ -158,8 +160,8 @@ static int tell(const struct run_watch *watch, const struct fd *reports, struct 
 }
 
 /* The manifest keeps what the watchdog was told last before it is armed. Whoever heals a death of both cannot
- * know whether the release came, so that is the text of a payload that may have run; the watchdog itself is
- * told at the release, and until then says that there was none. */
+ * know whether the release came, nor how a payload ended, so that is the text of one that may have run; the watchdog
+ * itself is told at the release, and until then says that there was none. */
 int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err *err)
 {
     struct run_watch *watch = &run->watch;
@@ -170,8 +172,7 @@ int run_watch_arm(struct run *run, const struct watchdog_leaf *leaf, struct err 
     const struct snapshot *snapshot = run->tier.freeze.snapshot;
     held.kept_fd =
         snapshot ? snapshot_lease_fd(snapshot) : -1; /* nobody else gets that copy meanwhile */
-    return tell(watch, &watch->in_payload, err) < 0 ||
-                   watchdog_arm(watch->watchdog, &held, err) < 0 ||
+    return tell(watch, &watch->after, err) < 0 || watchdog_arm(watch->watchdog, &held, err) < 0 ||
                    tell(watch, &watch->before, err) < 0
                ? -1
                : 0;
@@ -188,7 +189,7 @@ void run_watch_conclude(struct run *run)
     struct err ignored = {0};
     with_fd reports = {0};
     enum report_crash crash =
-        run->ending && run->ending->released_ns > 0 ? CRASH_IN_PAYLOAD : CRASH_BEFORE_PAYLOAD;
+        run->ending && run->ending->released_ns > 0 ? CRASH_AFTER_PAYLOAD : CRASH_BEFORE_PAYLOAD;
     if (watch->watchdog && render(run, CRASH_LEFT, watch->left, &ignored) == 0 &&
         seal_reports(run, crash, &reports, &ignored) == 0) {
         (void)!watchdog_report(watch->watchdog, fd_num(&reports));
@@ -222,6 +223,7 @@ void run_watch_done(struct run *run)
     watchdog_free(watch->watchdog);
     fd_close(&watch->before);
     fd_close(&watch->in_payload);
+    fd_close(&watch->after);
     for (size_t i = 0; i < WATCH_SLOTS; i++) {
         buf_done(&watch->left[i]);
     }

@@ -337,6 +337,21 @@ static void set_up_sandbox(struct broker *broker)
     }
 }
 
+/* Nothing is left that would have to be ended in time, and a death of berm's is none of the payload's any more. */
+static void tell_watchdog_of_the_end(struct broker *broker)
+{
+    const struct supervise_request *request = broker->request;
+    const struct supervise_ending *ending = broker->ending;
+    if (!request->watchdog) {
+        return;
+    }
+    (void)!watchdog_set_deadline(request->watchdog, 0);
+    if (request->ended_reports && ending->released_ns > 0 && ending->tree_empty) {
+        (void)!watchdog_report(request->watchdog,
+                               fd_num(request->ended_reports)); /* else it says more */
+    }
+}
+
 static int run(struct broker *broker, struct err *err)
 {
     const struct supervise_limits *limits = &broker->request->limits;
@@ -376,9 +391,7 @@ static int run(struct broker *broker, struct err *err)
     }
     loop_run(broker);
     memory_disarm();
-    if (broker->request->watchdog) { /* nothing is left that would have to be ended in time */
-        (void)!watchdog_set_deadline(broker->request->watchdog, 0);
-    }
+    tell_watchdog_of_the_end(broker);
     hold_conclude(broker);
     observe_links(broker);
     finish(broker);

@@ -124,6 +124,7 @@ struct supervise_request {
      * the release. */
     struct watchdog *watchdog;
     const struct fd *crash_reports; /* for it, at the release: sealed, what to say from then on */
+    const struct fd *ended_reports; /* likewise, once the payload's tree is empty; NULL: the same */
     const struct os_clock *clock;
     struct supervise_observer observer;
     /* What programs of the payload are told about the run when they ask; NULL, or without a leaf: nobody

@@ -136,8 +136,9 @@ static void claims_are_covered(const struct report_facts *facts, const struct ve
     bool launched =
         verdict->outcome != OUTCOME_INTERNAL_ERROR && verdict->outcome != OUTCOME_PREFLIGHT_REFUSED;
     if (launched) {
-        assert_true((proved || facts->crash == CRASH_IN_PAYLOAD) && facts->checks &&
-                    checks_ok(facts->checks) && facts->contain);
+        bool crashed = facts->crash == CRASH_IN_PAYLOAD || facts->crash == CRASH_AFTER_PAYLOAD;
+        assert_true((proved || crashed) && facts->checks && checks_ok(facts->checks) &&
+                    facts->contain);
         assert_false(facts->in_progress || (facts->fallback && facts->crash == CRASH_NONE));
     }
     if (facts->crash !=

@@ -73,7 +73,11 @@ static void a_run_whose_berm_died(void **state)
     assert_int_equal(report_exit_code(&facts), 125);
     facts.crash = CRASH_IN_PAYLOAD;
     decide_is(&facts, OUTCOME_INTERRUPTED, "interrupted", "signal", "LAMINA_SAFE_SUPERVISOR_CRASH");
+    facts.crash = CRASH_AFTER_PAYLOAD;
+    decide_is(&facts, OUTCOME_INTERRUPTED, "interrupted", "signal", "LAMINA_SAFE_SUPERVISOR_CRASH");
     facts.ending = ending; /* RS-5: also when it had seen a success */
+    decide_is(&facts, OUTCOME_INTERRUPTED, "interrupted", "signal", "LAMINA_SAFE_SUPERVISOR_CRASH");
+    facts.crash = CRASH_IN_PAYLOAD;
     decide_is(&facts, OUTCOME_INTERRUPTED, "interrupted", "signal", "LAMINA_SAFE_SUPERVISOR_CRASH");
     assert_int_equal(report_exit_code(&facts), 125);
     facts.crash = CRASH_LEFT;

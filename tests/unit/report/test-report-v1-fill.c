@@ -317,6 +317,38 @@ static void termination(void **state)
     text_is(unseen, "error.code", "LAMINA_SAFE_LIMIT_EXCEEDED");
 }
 
+/* WD-5: the watchdog's kill ended a payload that ran; of one that had ended, or that may have, nothing is claimed. */
+static void how_a_payload_ended_whose_berm_died(void **state)
+{
+    static const struct {
+        enum report_crash crash;
+        bool requested, signalled;
+    } rows[] = {{CRASH_BEFORE_PAYLOAD, true, false},
+                {CRASH_IN_PAYLOAD, true, true},
+                {CRASH_AFTER_PAYLOAD, false, false},
+                {CRASH_LEFT, true, false}};
+    with_checks checks = {0};
+    checks_add_take(&checks, CHECK_CWD, true, memory_copy_string(""), memory_copy_string(""),
+                    memory_copy_string(""));
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct report_facts facts = make_facts();
+        facts.checks = &checks;
+        facts.crash = rows[i].crash;
+        with_json report = report_of(&facts);
+        assert_int_equal(json_array_size(at(report, "termination.requested_signals")),
+                         rows[i].requested);
+        assert_int_equal(json_is_string(at(report, "termination.child_signal")), rows[i].signalled);
+        assert_true(json_is_null(at(report, "termination.child_exit_code")));
+    }
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.checks = &checks;
+    facts.ending = ending;
+    facts.crash = CRASH_AFTER_PAYLOAD;
+    with_json known = report_of(&facts);
+    int_is(known, "termination.child_exit_code", 0);
+}
+
 static void what_was_left(void **state)
 {
     struct report_facts facts = make_facts();
@@ -391,6 +423,7 @@ int main(void)
         cmocka_unit_test(output),
         cmocka_unit_test(a_result_has_a_longer_tail),
         cmocka_unit_test(termination),
+        cmocka_unit_test(how_a_payload_ended_whose_berm_died),
         cmocka_unit_test(what_was_left),
         cmocka_unit_test(refusals),
     };

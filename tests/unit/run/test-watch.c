@@ -255,6 +255,16 @@ static void gives_as_reason(const char *reason)
     assert_string_equal(json_string_value(json_object_get(termination, "reason")), reason);
 }
 
+/* Nothing is claimed of how the payload ended. */
+static void claims_no_signal(void)
+{
+    with_json report = read_slot("report.json");
+    const json_t *termination = json_object_get(report, "termination");
+    assert_int_equal(json_array_size(json_object_get(termination, "requested_signals")), 0);
+    assert_true(json_is_null(json_object_get(termination, "child_signal")));
+    assert_true(json_is_null(json_object_get(termination, "child_exit_code")));
+}
+
 static void what_is_left_is_told(void **state)
 {
     struct err err = {0};
@@ -283,9 +293,14 @@ static void dies_behind_its_end(enum context_tier tier, const char *label)
     assert_int_equal(arm(run, &leaf, &err), 0);
     leaf_is_gone(&leaf);
     run->facts.label = "told behind its end";
+    assert_int_equal(watchdog_report(run->watch.watchdog, fd_num(&run->watch.after)),
+                     0); /* the broker's word */
     run_watch_conclude(run);
     die(run);
     says("LAMINA_SAFE_SUPERVISOR_CRASH");
+    if (!label) {
+        claims_no_signal();
+    }
     with_json record = read_slot("record.json");
     const char *told = json_string_value(json_object_get(record, "label"));
     assert_true(label ? told && strcmp(told, label) == 0 : told == NULL);
@@ -339,6 +354,7 @@ static void a_manifest_says_that_the_payload_may_have_run(void **state)
     recover_heals(1);
     says("LAMINA_SAFE_SUPERVISOR_CRASH");
     gives_as_reason("interrupted");
+    claims_no_signal();
     run_watch_done(run);
     forget_leaf(&leaf);
     end(run);

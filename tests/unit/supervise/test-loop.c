@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "event.h"
+#include "file.h"
 #include "helper-image.h"
 #include "process.h"
 
@@ -126,22 +127,32 @@ static void a_cancel_ends_the_tree(void **state)
     trial_done(&trial);
 }
 
-static struct watchdog *start_watchdog(const struct bfs_dir *folder, struct fd *reports)
+static struct watchdog *start_watchdog_for(const struct bfs_dir *folder, bool has_slot,
+                                           const struct fd *reports)
 {
     static struct watchdog_request request;
-    const struct span none[WATCH_SLOTS][WATCH_ENDINGS] = {0};
     struct err err = {0};
     request = (struct watchdog_request){.run_id = "k7f3ab",
                                         .folder = folder,
                                         .lock_fd = -1,
                                         .ready_ns = 60 * NS_PER_S,
                                         .clock = &os_clock_real};
-    assert_int_equal(watchdog_seal_reports(none, reports, &err), 0);
+    if (has_slot) {
+        request.slots[WATCH_SLOT_REPORT] = (struct watchdog_slot){folder, "slot"};
+    }
     struct watchdog *watchdog = watchdog_start(&request, &err);
     assert_non_null(watchdog);
     assert_int_equal(watchdog_watch(watchdog, fd_num(reports), &err), 0);
     assert_int_equal(watchdog_ready(watchdog, &err), 0);
     return watchdog;
+}
+
+static struct watchdog *start_watchdog(const struct bfs_dir *folder, struct fd *reports)
+{
+    const struct span none[WATCH_SLOTS][WATCH_ENDINGS] = {0};
+    struct err err = {0};
+    assert_int_equal(watchdog_seal_reports(none, reports, &err), 0);
+    return start_watchdog_for(folder, false, reports);
 }
 
 /* The first look comes before the release. */
@@ -184,6 +195,67 @@ static void a_death_of_the_watchdog_ends_the_tree(void **state)
         assert_int_equal(watchdog_disarm(watchdog, &err), 0);
         watchdog_free(watchdog);
         fd_close(&reports);
+        bfs_dir_done(&folder);
+        trial_done(&trial);
+    }
+    assert_int_equal(rmdir(path), 0);
+}
+
+static const char before_end[] = "{\"run_id\": \"k7f3ab\", \"says\": \"before\"}";
+static const char in_payload[] = "{\"run_id\": \"k7f3ab\", \"says\": \"in it\"}";
+static const char behind_it[] = "{\"run_id\": \"k7f3ab\", \"says\": \"behind it\"}";
+
+static void seal(const char *text, struct fd *ret_reports)
+{
+    struct err err = {0};
+    const struct span texts[WATCH_SLOTS][WATCH_ENDINGS] = {{span_of_string(text)}};
+    assert_int_equal(watchdog_seal_reports(texts, ret_reports, &err), 0);
+}
+
+/* RS-5: of a payload that has ended nobody says that a crash of berm's killed it, and of one that never ran that it had. */
+static void what_a_crash_behind_the_end_says(void **state)
+{
+    static const struct {
+        bool released;
+        bool has_own;
+        const char *said;
+    } rows[] = {{true, true, behind_it}, {true, false, in_payload}, {false, true, before_end}};
+    char path[] = "/tmp/berm-test-XXXXXX";
+    struct err err = {0};
+    assert_non_null(mkdtemp(path));
+    assert_true(helper_image_file() >= 0);
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct trial trial = trial_of("/bin/true");
+        struct bfs_dir folder = {0};
+        struct fd texts[3] = {0};
+        char text[sizeof behind_it + sizeof before_end] = "";
+        seal(before_end, &texts[0]);
+        seal(in_payload, &texts[1]);
+        seal(behind_it, &texts[2]);
+        assert_int_equal(bfs_dir_open(AT_FDCWD, path, BFS_TRUST_ANY, &folder, &err), 0);
+        with_fd slot =
+            fd_adopt(os_openat(bfs_dir_fd(&folder), "slot", O_WRONLY | O_CREAT | O_TRUNC, 0600));
+        assert_int_equal(os_write_all(fd_num(&slot), before_end, sizeof before_end - 1), 0);
+        struct watchdog *watchdog = start_watchdog_for(&folder, true, &texts[0]);
+        trial.request.watchdog = watchdog;
+        trial.request.crash_reports = &texts[1];
+        trial.request.ended_reports = rows[i].has_own ? &texts[2] : NULL;
+        if (!rows[i].released) {
+            trial_stop_when_ready(&trial, 1);
+            assert_int_equal(write(trial.cancel[1], "", 1), 1);
+        }
+        assert_int_equal(trial_ending(&trial)->released_ns > 0, rows[i].released);
+        with_fd pidfd = fd_adopt(os_pidfd_open(watchdog_process(watchdog).pid));
+        watchdog_free(watchdog); /* as if berm died now */
+        assert_int_equal(os_poll(fd_num(&pidfd), POLLIN, 60000), POLLIN);
+        assert_true(os_read_small(bfs_dir_fd(&folder), "slot", text, sizeof text) > 0);
+        assert_string_equal(text, rows[i].said);
+        assert_int_equal(unlinkat(bfs_dir_fd(&folder), "slot", 0), 0);
+        for (size_t k = 0; k < countof(texts); k++) {
+            fd_close(&texts[k]);
+        }
+        fd_close(&pidfd);
+        fd_close(&slot);
         bfs_dir_done(&folder);
         trial_done(&trial);
     }
@@ -335,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_cancel_from_before_the_release_runs_nothing),
         cmocka_unit_test(a_cancel_ends_the_tree),
         cmocka_unit_test(a_death_of_the_watchdog_ends_the_tree),
+        cmocka_unit_test(what_a_crash_behind_the_end_says),
         cmocka_unit_test(the_stop_key_stops_both),
         cmocka_unit_test(a_millisecond_is_a_limit),
         cmocka_unit_test(a_deadline_may_pass_while_the_payload_is_created),
