@@ -25,7 +25,6 @@
 #include "launcher.h"
 #include "proc.h"
 #include "process.h"
-#include <sys/file.h>
 
 enum {
     FIRST_WORD_MS = 10000, /* for the controller to begin */

@@ -50,6 +50,7 @@ struct scope {
     struct bus *bus;
     struct bus_unit unit;
     struct bus_unit watchdog_unit;
+    bool watchdog_named; /* systemd was told its number */
 
     struct fd parent;                   /* scope_delegated */
     char cgroup[CGROUP_PATH_SIZE];      /* the scope's, as /proc/PID/cgroup says it */

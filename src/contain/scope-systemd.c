@@ -67,6 +67,7 @@ static int ask_for_watchdogs(struct scope *scope, struct err *err)
     if (has_ended(request->watchdog)) { /* its number may be somebody else's by now */
         return err_set(err, ERR_UNAVAILABLE, "the watchdog ended before it had a scope of its own");
     }
+    scope->watchdog_named = true;
     return bus_start_unit(scope->bus, &scope->watchdog_unit, err) < 0 ||
                    bus_push(scope->bus, request->deadline_ns, err) < 0
                ? -1

@@ -292,9 +292,10 @@ void scope_limits(const struct scope *scope, struct scope_limits *ret_limits)
     *ret_limits = scope->limits;
 }
 
-bool scope_is_refused(const struct scope *scope)
+bool scope_watchdog_is_free(const struct scope *scope)
 {
-    return scope->unit.refused;
+    return scope->offer.adapter != SCOPE_DELEGATED &&
+           (!scope->watchdog_named || scope->watchdog_unit.refused);
 }
 
 bool scope_has_no_end(const struct scope *scope)
@@ -381,7 +382,7 @@ static bool release_anchor(struct scope *scope, int64_t deadline_ns, struct scop
 {
     const char order = ANCHOR_LEAVE;
     struct err ignored = {0};
-    if (!scope->told_to_leave && scope_is_refused(scope) &&
+    if (!scope->told_to_leave && scope->unit.refused &&
         name_unit(scope, "", deadline_ns, &ignored) < 0) {
         /* It does not know that nobody looks for its number any more, and leaves later. */
     }

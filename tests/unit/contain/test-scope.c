@@ -288,6 +288,24 @@ static void the_unit_of_a_dead_watchdog_is_stopped(void **state)
     fd_close(&scope.folder);
 }
 
+/* TR-4: a watchdog that nobody looks for leaves at once, and with it the lock. */
+static void a_watchdog_that_systemd_does_not_look_for_is_free(void **state)
+{
+    static const struct {
+        enum scope_adapter adapter;
+        bool named, refused, free;
+    } rows[] = {{SCOPE_SYSTEMD_USER, false, false, true},
+                {SCOPE_SYSTEMD_USER, true, false, false},
+                {SCOPE_SYSTEMD_SYSTEM, true, true, true},
+                {SCOPE_DELEGATED, false, false, false}}; /* it never waits there */
+    for (size_t i = 0; i < countof(rows); i++) {
+        const struct scope scope = {.offer.adapter = rows[i].adapter,
+                                    .watchdog_named = rows[i].named,
+                                    .watchdog_unit.refused = rows[i].refused};
+        assert_int_equal(scope_watchdog_is_free(&scope), rows[i].free);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_removal_has_its_own_deadline),
         cmocka_unit_test(an_end_that_cannot_be_set_is_told),
         cmocka_unit_test(a_unit_of_another_is_not_stopped),
+        cmocka_unit_test(a_watchdog_that_systemd_does_not_look_for_is_free),
         cmocka_unit_test(the_unit_of_a_dead_watchdog_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
