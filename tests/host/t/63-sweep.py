@@ -107,7 +107,7 @@ def one_instant(t, deaths, victim, delay_s):
 
 
 if not ROOT:
-    @case(f"WD-5 RS-5 S1 the sweep: {INSTANTS} random instants for each of {', '.join(ANY_TIME)}", deadline_s=1200)
+    @case(f"WD-5 RS-5 S1 the sweep: {INSTANTS} random instants for each of {', '.join(ANY_TIME)}", deadline_s=2400)
     def _(t):
         deaths = Deaths(t)
         (t.dir / "ran").mkdir()
