@@ -13,8 +13,9 @@
  * The lock      is the folder's (flock), and is waited for at most STATE_FILE_WAIT_MS; it ends with the process too.
  * Ownership     a value that was read ends with record_done().
  * Errors        ERR_CORRUPT: it is there and is none; ERR_REFUSED: it is another user's, or others may write it;
- *               ERR_CONFLICT: another berm holds the lock; ERR_OVER_BUDGET; ERR_SYS. An error is never "none", and
- *               names the file and the remedy.
+ *               ERR_CONFLICT: another berm holds the lock; ERR_OVER_BUDGET. An error is never "none", and
+ *               names the file and the remedy. What cannot be read (ERR_SYS), or changed meanwhile (ERR_CHANGED), may be
+ *               as good as ever: the remedy is not to move it away.
  * Limitations   whoever writes files as this user can write it.
  */
 #pragma once

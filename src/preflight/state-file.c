@@ -6,6 +6,9 @@
 #include "file.h"
 #include "process.h"
 
+/* What is in it may be as good as ever. */
+#define STATE_FILE_LEAVE_IT "leave it where it is, and see why it cannot be read"
+
 enum { MODE = 0600, OTHERS_WRITE = 022 };
 
 /* Nobody else wrote it. */
@@ -46,8 +49,11 @@ int state_file_read(const struct bfs_dir *folder, const struct state_file *file,
     }
     if (result < 0 || check_owner(&facts, &seen) < 0 ||
         decode(file, buf_span(&text), value, &seen) < 0) {
+        const char *remedy = seen.code == ERR_SYS       ? STATE_FILE_LEAVE_IT
+                             : seen.code == ERR_CHANGED ? "try again"
+                                                        : file->remedy;
         return err_set(err, seen.code, "'%s/%s': %s; %s", folder->path, file->name, seen.msg,
-                       file->remedy);
+                       remedy);
     }
     return 1;
 }

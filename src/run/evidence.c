@@ -137,6 +137,14 @@ static json_t *promotion_to_json(const struct run *run, const struct promotions 
     return json;
 }
 
+/* Of a file that is there: what is in it may be as good as ever, and is not to be lost. */
+static const char *remedy_of(const struct err *err, const char *unreadable, const char *unbelieved)
+{
+    return err->code == ERR_SYS       ? unreadable
+           : err->code == ERR_CHANGED ? "try again: another berm was at it"
+                                      : unbelieved;
+}
+
 static void judge_promotions(struct run *run)
 {
     struct err err = {0};
@@ -144,9 +152,12 @@ static void judge_promotions(struct run *run)
     with_buf why = buf_new(WHY_BYTES);
     if (promotions_read(&run->tier.freeze.state, &promotions, &err) < 0) {
         refuse(run, CHECK_PROMOTION, "the promotions cannot be believed", err.msg,
-               "move " PROMOTIONS_FILE
-               " in berm's state folder away, and run the smaller tiers with "
-               "--promote again");
+               remedy_of(&err,
+                         "leave " PROMOTIONS_FILE
+                         " in berm's state folder where it is, and see why it cannot be read",
+                         "move " PROMOTIONS_FILE
+                         " in berm's state folder away, and run the smaller tiers with "
+                         "--promote again"));
         return;
     }
     bool allowed = may_follow(run, &promotions, &why);
@@ -175,9 +186,12 @@ static void judge_fence(struct run *run)
     with_fences fences = {0};
     if (fences_read(&run->tier.freeze.state, &fences, &err) < 0) {
         refuse(run, CHECK_FENCE, "the fences cannot be believed", err.msg,
-               "look into " FENCES_FILE
-               " in berm's state folder: what it fenced was unsafe; move it "
-               "away only when you know what that was");
+               remedy_of(&err,
+                         "leave " FENCES_FILE
+                         " in berm's state folder where it is, and see why it cannot be read",
+                         "look into " FENCES_FILE
+                         " in berm's state folder: what it fenced was unsafe; move it "
+                         "away only when you know what that was"));
         return;
     }
     const struct fence *fence = fences_find(&fences, run->tier.frozen);

@@ -1,5 +1,6 @@
 #include "../bfs/bfs-test.h"
 
+#include <errno.h>
 #include <sys/file.h>
 
 #include "memory.h"
@@ -12,6 +13,15 @@ static const struct record_field note_fields[] = {
     FIELD(struct note, number, FIELD_INT, SENSITIVITY_PUBLIC, .maximum = 9)};
 static const struct record note_record = RECORD(struct note, "note", note_fields);
 static const struct state_file note_file = {"note.json", &note_record, "move it away"};
+
+static bool pread_fails;
+
+ssize_t __real_os_pread(int fd, void *bytes, size_t n, off_t offset);
+ssize_t __wrap_os_pread(int fd, void *bytes, size_t n, off_t offset);
+ssize_t __wrap_os_pread(int fd, void *bytes, size_t n, off_t offset)
+{
+    return pread_fails ? -EIO : __real_os_pread(fd, bytes, n, offset);
+}
 
 static void what_was_written_is_read_and_nobody_else_can(void **state)
 {
@@ -60,6 +70,21 @@ static void what_is_none_is_an_error(void **state)
     assert_fails(state_file_read(&place->dir, &note_file, &note, &err), ERR_REFUSED);
 }
 
+/* What cannot be read may be as good as ever. */
+static void what_cannot_be_read_is_not_to_be_moved_away(void **state)
+{
+    struct place *place = *state;
+    struct err err = {0};
+    struct note note = {7};
+    put(place, "note.json", "{\"number\": 1}");
+    assert_int_equal(fchmodat(place->fd, "note.json", 0600, 0), 0);
+    pread_fails = true;
+    assert_fails(state_file_read(&place->dir, &note_file, &note, &err), ERR_SYS);
+    pread_fails = false;
+    assert_null(strstr(err.msg, "move it away"));
+    assert_non_null(strstr(err.msg, "leave it where it is"));
+}
+
 static void one_at_a_time_changes_it(void **state)
 {
     struct place *place = *state;
@@ -77,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         place_test(what_was_written_is_read_and_nobody_else_can),
         place_test(what_is_none_is_an_error),
+        place_test(what_cannot_be_read_is_not_to_be_moved_away),
         place_test(one_at_a_time_changes_it),
     };
     return cmocka_run_group_tests_name("preflight/state-file", tests, NULL, NULL);

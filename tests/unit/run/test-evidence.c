@@ -1,6 +1,8 @@
 /* In real runs: tests/host/t/72-story.py. */
 #include "../bfs/bfs-test.h"
 
+#include <errno.h>
+
 #include "../report/facts.h"
 #include "archive.h"
 #include "fence.h"
@@ -13,6 +15,15 @@ static char root[] = "/home/u/project";
 static char variable[80];
 static char *environment[] = {variable, NULL};
 static struct run_request request;
+
+static bool pread_fails;
+
+ssize_t __real_os_pread(int fd, void *bytes, size_t n, off_t offset);
+ssize_t __wrap_os_pread(int fd, void *bytes, size_t n, off_t offset);
+ssize_t __wrap_os_pread(int fd, void *bytes, size_t n, off_t offset)
+{
+    return pread_fails ? -EIO : __real_os_pread(fd, bytes, n, offset);
+}
 
 static void open_state(struct place *place, struct bfs_dir *folder)
 {
@@ -234,6 +245,29 @@ static void files_that_cannot_be_believed_refuse(void **state)
     end(&run);
 }
 
+/* FZ-5 TR-2: what cannot be read is not to be moved away: it may be as good as ever. */
+static void files_that_cannot_be_read_stay_where_they_are(void **state)
+{
+    struct place *place = *state;
+    struct run run;
+    begin(place, &run, CONTEXT_TIER_SMALL);
+    put(place, "berm/" FENCES_FILE, "{");
+    put(place, "berm/" PROMOTIONS_FILE, "{");
+    pread_fails = true;
+    run_evidence_judge(&run);
+    pread_fails = false;
+    assert_int_equal(run.preparation.checks.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct check *check = &run.preparation.checks.list[i];
+        assert_non_null(strstr(check->saw, "Input/output error"));
+        assert_non_null(strstr(check->remedy, i == 0 ? PROMOTIONS_FILE : FENCES_FILE));
+        assert_non_null(strstr(check->remedy, "where it is"));
+        assert_null(strstr(check->saw, "move it"));
+        assert_null(strstr(check->remedy, "move"));
+    }
+    end(&run);
+}
+
 enum way { EXITS, FAILS, IS_LIMITED, IS_INTERRUPTED, IS_NOT_RELEASED, LEAVES_SOMEBODY };
 
 static void set_ending(struct supervise_ending *ending, enum way way)
@@ -384,6 +418,7 @@ int main(void)
         place_test(a_promotion_whose_report_was_changed_opens_nothing),
         place_test(fenced_work_is_refused_and_the_remedy_named),
         place_test(files_that_cannot_be_believed_refuse),
+        place_test(files_that_cannot_be_read_stay_where_they_are),
         place_test(what_an_attempt_leaves),
         place_test(what_cannot_be_recorded_is_told),
         place_test(work_whose_fence_is_not_settled_is_not_promoted),
