@@ -2,6 +2,11 @@
  *
  * The process that owns a run, by pid, start time and boot: together they name one process for good. A home may
  * be shared by machines, of which each has boots of its own: the machine says whose they are.
+ *
+ * Limitations  the record does not say of which PID namespace its numbers are. Of containers that share a machine id
+ *              and a state folder, each takes the runs of the other for its own. Without a machine id here, or in
+ *              the record, what cannot be told lives until the next boot.
+ * Source       machine-id(5); random(4): boot_id; namespaces(7).
  */
 #pragma once
 

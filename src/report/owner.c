@@ -44,17 +44,32 @@ void owner_read_self(struct owner *ret_owner)
     read_machine_id(ret_owner->machine_id);
 }
 
-/* Containers of one host share its boot, and each has a machine id of its own. Who knows no id of its own knows that
- * what has its boot is here. */
+/* Where every process of this boot has a number. */
+static bool is_initial_pid_namespace(void)
+{
+    enum { PROC_PID_INIT_INO = 0xEFFFFFFC }; /* include/linux/proc_ns.h */
+    struct stat facts;
+    with_fd space = fd_adopt(os_openat(AT_FDCWD, "/proc/self/ns/pid", O_RDONLY, 0));
+    return fd_is_open(&space) && os_fstat(fd_num(&space), &facts) == 0 &&
+           facts.st_ino == PROC_PID_INIT_INO;
+}
+
+/* Containers of one host share its boot, and each has a machine id of its own, or none. Who knows no id of its own
+ * knows that what has its boot is of this host; and sees it, where every process of the host is seen. Who knows its
+ * own did not write a record without one. */
 static bool is_elsewhere(const json_t *controller, bool same_boot)
 {
     char here[MACHINE_ID_SIZE];
     const char *there = json_string_value(json_object_get(controller, "machine_id"));
+    bool there_is_known = there && there[0] != '\0';
     read_machine_id(here);
-    if (!there || there[0] == '\0') {
-        return false;
+    if (here[0] != '\0' && there_is_known) {
+        return strcmp(there, here) != 0;
     }
-    return here[0] ? strcmp(there, here) != 0 : !same_boot;
+    if (!same_boot) {
+        return there_is_known;
+    }
+    return here[0] != '\0' || !is_initial_pid_namespace();
 }
 
 bool owner_may_live(const json_t *controller)

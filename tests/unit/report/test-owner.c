@@ -1,6 +1,7 @@
 #include "../unit.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,18 @@ ssize_t __wrap_os_read_small(int dir_fd, const char *path, char *text, size_t si
     }
     (void)snprintf(text, size, "%s", machine_id);
     return (ssize_t)strlen(text);
+}
+
+enum { INITIAL = 0xEFFFFFFC }; /* PROC_PID_INIT_INO */
+static ino_t pid_namespace;    /* which it is; 0: none can be seen */
+
+int __real_os_fstat(int fd, struct stat *ret_stat);
+int __wrap_os_fstat(int fd, struct stat *ret_stat);
+int __wrap_os_fstat(int fd, struct stat *ret_stat)
+{
+    int result = __real_os_fstat(fd, ret_stat);
+    ret_stat->st_ino = pid_namespace;
+    return result;
 }
 
 static json_t *controller_of(const struct owner *owner)
@@ -80,13 +93,15 @@ static void a_process_of_another_machine_may_live(void **state)
     (void)snprintf(other.machine_id, sizeof other.machine_id, "%s",
                    "00000000000000000000000000000000");
     assert_true(is_alive(other));
-    /* Records that say nothing of their machine are of this one. */
+    /* A record of this boot that says nothing of its machine is of a container that has no id. */
     with_json controller = controller_of(&other);
     json_object_del(controller, "machine_id");
+    assert_true(owner_may_live(controller));
+    json_object_set_new(controller, "boot_id", json_string("another"));
     assert_false(owner_may_live(controller));
 }
 
-/* RP-1: where nobody knows which machine this is, what has its boot is of it. */
+/* RP-1: where nobody knows which machine this is, what has its boot is of it, and is seen where all its processes are. */
 static void without_a_machine_id_the_boot_says_where_it_is(void **state)
 {
     static const char *const unknown[] = {"", "\n", "uninitialized\n"};
@@ -95,6 +110,7 @@ static void without_a_machine_id_the_boot_says_where_it_is(void **state)
     owner_read_self(&self);
     assert_string_equal(self.machine_id, "0123456789abcdef0123456789abcdef");
     assert_true(is_alive(self));
+    pid_namespace = INITIAL;
     for (size_t i = 0; i < countof(unknown); i++) {
         machine_id = unknown[i];
         assert_true(is_alive(self));
@@ -106,14 +122,56 @@ static void without_a_machine_id_the_boot_says_where_it_is(void **state)
         assert_true(is_alive(other)); /* elsewhere, perhaps */
         other.machine_id[0] = '\0';
         assert_false(is_alive(other));
+        other = self;
+        other.start_ticks++;
+        other.machine_id[0] = '\0';
+        assert_false(is_alive(other));
     }
-    machine_id = "fedcba9876543210fedcba9876543210\n"; /* and a record without one is of here */
-    struct owner other = self;
-    other.start_ticks++;
-    assert_true(is_alive(other));
-    other.machine_id[0] = '\0';
-    assert_false(is_alive(other));
     machine_id = NULL;
+    pid_namespace = 0;
+}
+
+/* RP-1: a container without an id sees no process of the host, and not those of the container beside it. */
+static void in_a_container_without_a_machine_id_what_has_its_boot_may_live(void **state)
+{
+    static const ino_t spaces[] = {INITIAL - 1, INITIAL + 1, 0};
+    struct owner self;
+    machine_id = "0123456789abcdef0123456789abcdef\n";
+    owner_read_self(&self);
+    machine_id = "";
+    for (size_t i = 0; i < countof(spaces); i++) {
+        pid_namespace = spaces[i];
+        struct owner other = self;
+        other.pid = 999999999;
+        assert_true(is_alive(other)); /* of the host */
+        other.machine_id[0] = '\0';
+        assert_true(is_alive(other)); /* of a container */
+        other.boot_id[0] = other.boot_id[0] == 'a' ? 'b' : 'a';
+        assert_false(is_alive(other));
+    }
+    machine_id = NULL;
+    pid_namespace = 0;
+}
+
+/* RP-1: nor does who has an id know the processes of who has none. */
+static void beside_a_container_without_a_machine_id_what_has_this_boot_may_live(void **state)
+{
+    static const ino_t spaces[] = {INITIAL, INITIAL - 1};
+    struct owner self;
+    machine_id = "";
+    owner_read_self(&self);
+    assert_string_equal(self.machine_id, "");
+    machine_id = "fedcba9876543210fedcba9876543210\n";
+    for (size_t i = 0; i < countof(spaces); i++) {
+        pid_namespace = spaces[i];
+        struct owner other = self;
+        other.pid = 999999999;
+        assert_true(is_alive(other));
+        other.boot_id[0] = other.boot_id[0] == 'a' ? 'b' : 'a';
+        assert_false(is_alive(other));
+    }
+    machine_id = NULL;
+    pid_namespace = 0;
 }
 
 static void a_dead_process_is_dead(void **state)
@@ -157,6 +215,8 @@ int main(void)
         cmocka_unit_test(another_process_is_another),
         cmocka_unit_test(a_process_of_another_machine_may_live),
         cmocka_unit_test(without_a_machine_id_the_boot_says_where_it_is),
+        cmocka_unit_test(in_a_container_without_a_machine_id_what_has_its_boot_may_live),
+        cmocka_unit_test(beside_a_container_without_a_machine_id_what_has_this_boot_may_live),
         cmocka_unit_test(a_dead_process_is_dead),
         cmocka_unit_test(an_incomplete_controller_is_not_alive),
     };
