@@ -85,7 +85,8 @@ static int try_path(struct audit *audit, const struct audit_place *place, struct
         return audit_refuse(audit, RULE_LINK, buf_string(&path), span_of_string("a symbolic link"));
     }
     bool script = look.executable || audit_is_script_name(word);
-    bool wanted = script || place->all || audit->called || (place->path && !is_data_name(word));
+    bool wanted =
+        script || place->all || (audit->called & CALLED) || (place->path && !is_data_name(word));
     return wanted ? audit_add(audit, buf_string(&path), place->depth + 1) : 0;
 }
 
@@ -150,6 +151,7 @@ int audit_try_module(struct audit *audit, const struct audit_place *place, struc
     if (n == 0) {
         return 0;
     }
+    audit->called = 0; /* whoever names it, its own language reads it */
     return import == IMPORT_PYTHON
                ? try_suffixes(audit, place, span_of(path, n), python, countof(python), err)
                : try_suffixes(audit, place, span_of(path, n), others, countof(others), err);
@@ -165,7 +167,7 @@ int audit_try_word(struct audit *audit, const struct audit_place *place, struct 
     if (word.n > WORD_BYTES) {
         return 0;
     }
-    audit->called = called;
+    audit->called = called ? called : place->named;
     /* Of a text most words are none; of a command every one may be a file. */
     if (!slash && !called && place->path && !audit_is_script_name(word)) {
         for (size_t i = 0; i < audit->searched.count && result == 0; i++) {

@@ -10,18 +10,25 @@
 
 enum { AUDIT_FOLDERS = 32 };
 
-/* By what a file is run, whatever it looks like. */
+/* By what a file is run, whatever it looks like; and by what it is only named, which may run it in a way that is not
+ * seen. */
 enum {
     CALLED_BY_SLASHES = 1 << 0, /* an interpreter whose comments begin with // */
-    CALLED_BY_OTHERS = 1 << 1,  /* any other; a shell */
-    CALLED_AS_ITSELF = 1 << 2,  /* what its first line says, or a shell */
+    CALLED_BY_HASHES = 1 << 1,  /* with #; a shell */
+    CALLED_BY_OTHERS = 1 << 2,  /* any other */
+    CALLED_BY = CALLED_BY_SLASHES | CALLED_BY_HASHES | CALLED_BY_OTHERS,
+    CALLED_AS_ITSELF = 1 << 3, /* what its first line says, or a shell */
+    CALLED = CALLED_BY | CALLED_AS_ITSELF,
+    NAMED_SHIFT = 4,
+    NAMED_BY_HASHES = CALLED_BY_HASHES << NAMED_SHIFT,
+    NAMED_BY_OTHERS = CALLED_BY_OTHERS << NAMED_SHIFT,
 };
 
 struct audit_file {
     unsigned depth;
-    unsigned called; /* CALLED_*, as far as is known */
+    unsigned called; /* CALLED_* and NAMED_*, as far as is known */
     bool looked_at;
-    unsigned looked_at_as; /* CALLED_*, as far as was known then */
+    unsigned looked_at_as; /* likewise, as far as was known then */
     const char *comment;   /* static; lines that are no more than one were passed over then */
 };
 
@@ -35,7 +42,7 @@ struct audit {
     /* Of the one text that is looked at: */
     struct strvec folders;  /* it goes to */
     struct strvec searched; /* it has in PATH */
-    unsigned called;        /* CALLED_*: the word is what an interpreter is told to run */
+    unsigned called; /* CALLED_*: the word is what an interpreter is told to run; else NAMED_* */
 };
 
 /* Where words stand, and which files they may name. */
@@ -45,6 +52,7 @@ struct audit_place {
     bool lines;          /* the message has one */
     bool names_only;     /* of clients and sockets: a word is no file */
     const char *comment; /* begins a line that is nothing else; NULL: none does */
+    unsigned named;      /* NAMED_*: a file that stands here, and nobody is seen to run it */
     bool all;            /* files that look like data too */
     unsigned depth;
 };

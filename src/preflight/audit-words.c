@@ -1,6 +1,6 @@
 /* Every word of a text is compared with the programs and sockets that nothing here may use; a word that names a
  * file of the repository adds that file to what is looked at (audit-paths.c). Nothing is understood of any language
- * but where a line is a comment alone. */
+ * but where a line is a comment alone, and even that only of a line that executes nothing wherever it stands. */
 #include "audit-priv.h"
 
 #include <stdio.h>
@@ -45,9 +45,33 @@ static int refuse_word(struct audit *audit, const struct audit_place *place, siz
     return audit_refuse(audit, rule, where, word);
 }
 
+/* Nothing that ends a comment, or a quote from a line before, or begins a command: a carriage return ends a line of
+ * Python and JavaScript, and so does U+2028; ?> ends the comments of PHP. */
+static bool is_words_alone(struct span line)
+{
+    static const char others[] = " \t_.,:-/#!";
+    for (size_t i = 0; i < line.n; i++) {
+        char c = line.p[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!plain && (c == '\0' || !strchr(others, c))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The next line goes on with it, and is no comment, whatever it begins with; $ is that of ninja. */
+static bool goes_on(struct span line)
+{
+    return line.n > 0 && (line.p[line.n - 1] == '\\' || line.p[line.n - 1] == '$');
+}
+
 static bool is_comment(const struct audit_place *place, struct span line)
 {
     size_t at = 0;
+    if (!place->comment || !is_words_alone(line)) {
+        return false;
+    }
     while (at < line.n && (line.p[at] == ' ' || line.p[at] == '\t')) {
         at++;
     }
@@ -67,7 +91,12 @@ static bool is_one_of(struct span word, const char *const *list, size_t count)
 
 unsigned audit_reader(struct span interpreter)
 {
-    return program_comments_with_slashes(interpreter) ? CALLED_BY_SLASHES : CALLED_BY_OTHERS;
+    static const unsigned readers[] = {
+        [COMMENTS_NONE] = CALLED_BY_OTHERS,
+        [COMMENTS_HASHES] = CALLED_BY_HASHES,
+        [COMMENTS_SLASHES] = CALLED_BY_SLASHES,
+    };
+    return readers[program_comments(interpreter)];
 }
 
 /* CALLED_*: the word behind it is a file that it runs. What a text includes is of its own language. */
@@ -79,12 +108,10 @@ static unsigned caller(const struct audit_place *place, struct span word)
         return audit_reader(word);
     }
     if (is_one_of(word, same, countof(same))) {
-        return !place->comment            ? CALLED_BY_SLASHES | CALLED_BY_OTHERS
-               : place->comment[0] == '/' ? CALLED_BY_SLASHES
-                                          : CALLED_BY_OTHERS;
+        return place->named >> NAMED_SHIFT;
     }
     return span_equals(word, "exec")                ? CALLED_AS_ITSELF
-           : is_one_of(word, shell, countof(shell)) ? CALLED_BY_OTHERS
+           : is_one_of(word, shell, countof(shell)) ? CALLED_BY_HASHES
                                                     : 0;
 }
 
@@ -215,12 +242,13 @@ static int each_line(struct audit *audit, const struct audit_place *place, struc
 {
     size_t number = 1;
     int result = 0;
+    bool behind = false;
     for (size_t start = 0; start < text.n && result == 0; number++) {
         const char *end = memchr(text.p + start, '\n', text.n - start);
         size_t length = end ? (size_t)(end - text.p) - start : text.n - start;
         struct span line = span_of(text.p + start, length);
-        result =
-            place->comment && is_comment(place, line) ? 0 : look(audit, place, number, line, err);
+        result = !behind && is_comment(place, line) ? 0 : look(audit, place, number, line, err);
+        behind = goes_on(line);
         start += length + 1;
     }
     return result;

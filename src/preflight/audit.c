@@ -104,7 +104,7 @@ static int check_shebang(struct audit *audit, const char *path, struct span text
     (void)snprintf(where, sizeof where, "%.180s:1", path);
     bool has_words = shebang_is_env(&shebang) && !name;
     /* Behind `env -S` stands a command line, which may name a client. */
-    struct audit_place place = {.path = NULL, .where = where};
+    struct audit_place place = {.path = NULL, .where = where, .named = NAMED_BY_OTHERS};
     struct err err = {0};
     if (has_words && audit_words(audit, &place, span_of_string(shebang.argument), &err) > 0) {
         return 1;
@@ -163,7 +163,10 @@ static int look_at_package(struct audit *audit, const char *path, unsigned depth
     json_object_foreach(scripts, name, script) {
         with_buf where = buf_new(1000);
         buf_add_format(&where, "%.100s: scripts.%.60s", path, name);
-        struct audit_place place = {.path = path, .where = buf_string(&where), .depth = depth};
+        struct audit_place place = {.path = path,
+                                    .where = buf_string(&where),
+                                    .depth = depth,
+                                    .named = NAMED_BY_HASHES}; /* a shell reads it */
         result = look_at_script(audit, &place, script, err);
         if (result != 0) {
             break;
@@ -172,22 +175,36 @@ static int look_at_package(struct audit *audit, const char *path, unsigned depth
     return result;
 }
 
-static bool has_slashes_by_name(const char *path)
+static bool ends_with_one_of(const char *path, const char *const *ends, size_t count)
 {
-    static const char *const suffixes[] = {
-        ".js", ".mjs", ".cjs", ".jsx",   ".ts",    ".mts",  ".tsx",    ".go",    ".java",   ".kt",
-        ".cc", ".cpp", ".hpp", ".swift", ".scala", ".dart", ".groovy", ".proto", ".gradle", ".php"};
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; i < countof(suffixes) && dot; i++) {
-        if (strcmp(dot, suffixes[i]) == 0) {
+    size_t n = strlen(path);
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(ends[i]);
+        if (n >= length && strcmp(path + n - length, ends[i]) == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* How a line begins that is a comment alone, whoever reads the file; NULL: none is. What is one in some
- * languages is a command in others, and what may be executed without a `#!` line is read by a shell. */
+/* Who reads a file of that name; CALLED_BY_OTHERS: nobody knows. */
+static unsigned reader_by_name(const char *path)
+{
+    static const char *const slashes[] = {
+        ".js", ".mjs", ".cjs", ".jsx",   ".ts",    ".mts",  ".tsx",    ".go",    ".java",   ".kt",
+        ".cc", ".cpp", ".hpp", ".swift", ".scala", ".dart", ".groovy", ".proto", ".gradle", ".php"};
+    static const char *const hashes[] = {
+        ".sh",  ".bash",  ".zsh",     ".fish",    ".py",         ".awk",
+        ".mk",  ".jl",    ".yml",     ".yaml",    ".toml",       ".ini",
+        ".cfg", ".ninja", "makefile", "Makefile", "meson.build", "CMakeLists.txt"};
+    return ends_with_one_of(path, slashes, countof(slashes)) ? CALLED_BY_SLASHES
+           : ends_with_one_of(path, hashes, countof(hashes)) ? CALLED_BY_HASHES
+                                                             : CALLED_BY_OTHERS;
+}
+
+/* How a line begins that is a comment alone, whoever reads the file; NULL: none is. What is one in some languages is a
+ * command in others. What names a file may read it too, in a way that nobody sees; what may be executed without a `#!`
+ * line is read by a shell; and of a name that says nothing only who is seen to run it says something. */
 static const char *know_comment(const char *path, const struct audit_file *file, bool executable,
                                 struct span text)
 {
@@ -195,14 +212,16 @@ static const char *know_comment(const char *path, const struct audit_file *file,
     shebang_parse(text, &shebang);
     const char *name = shebang_env_name(&shebang);
     struct span interpreter = span_of_string(name ? name : shebang.interpreter);
-    unsigned readers = file->called & (CALLED_BY_SLASHES | CALLED_BY_OTHERS);
+    unsigned readers = file->called & CALLED_BY;
     if (interpreter.n > 0) {
         readers |= audit_reader(interpreter);
     } else {
-        readers |= has_slashes_by_name(path) ? CALLED_BY_SLASHES : 0;
-        readers |= executable || readers == 0 ? CALLED_BY_OTHERS : 0;
+        unsigned reader = reader_by_name(path);
+        readers |= executable ? CALLED_BY_HASHES : 0;
+        readers |= readers == 0 || reader != CALLED_BY_OTHERS ? reader : 0;
     }
-    return readers == CALLED_BY_SLASHES ? "//" : readers == CALLED_BY_OTHERS ? "#" : NULL;
+    readers |= file->called >> NAMED_SHIFT;
+    return readers == CALLED_BY_SLASHES ? "//" : readers == CALLED_BY_HASHES ? "#" : NULL;
 }
 
 static bool is_package(const char *path)
@@ -244,7 +263,7 @@ static int look_at_bytes(struct audit *audit, size_t index, const struct entrypo
     if (span_starts_with(text, "\177ELF")) {
         return check_compiled(audit, index);
     }
-    if (span_starts_with(text, "#!") || audit->of[index].called ||
+    if (span_starts_with(text, "#!") || (audit->of[index].called & CALLED) ||
         audit_is_script_name(span_of_string(path))) {
         return audit_refuse(audit, RULE_UNREADABLE, path,
                             span_of_string("a script with zero bytes in it"));
@@ -271,15 +290,22 @@ static int look_at_text(struct audit *audit, size_t index, const struct entrypoi
     int result = count_bytes(audit, index, look, text);
     if (result == 0 && is_package(path)) {
         result = look_at_package(audit, path, file->depth, text, err);
-        if (result != 0 || !file->called) {
+        if (result != 0 || !(file->called & CALLED)) {
             return result;
         }
     }
     if (result == 0 && span_starts_with(text, "#!")) {
         result = check_shebang(audit, path, text);
     }
-    const struct audit_place place = {
-        .path = path, .where = path, .lines = true, .depth = file->depth, .comment = comment};
+    unsigned named = !comment            ? CALLED_BY_OTHERS
+                     : comment[0] == '/' ? CALLED_BY_SLASHES
+                                         : CALLED_BY_HASHES;
+    const struct audit_place place = {.path = path,
+                                      .where = path,
+                                      .lines = true,
+                                      .depth = file->depth,
+                                      .comment = comment,
+                                      .named = named << NAMED_SHIFT};
     return result != 0 ? result : audit_words(audit, &place, text, err);
 }
 
@@ -446,11 +472,15 @@ static int audit_all(struct audit *audit, char *const *argv, enum entrypoint_beg
                      struct err *err)
 {
     int result = check_front(audit, argv, begin, err);
+    /* What is no interpreter of the host reads what it likes. */
+    bool of_host = begin == ENTRYPOINT_FILE_OR_INTERPRETER && !strchr(argv[0], '/');
+    unsigned reader = of_host ? audit_reader(span_of_string(argv[0])) : CALLED_BY_OTHERS;
+    unsigned named = reader << NAMED_SHIFT;
     audit->called = 0;
     for (size_t i = 0; argv[i] && result == 0; i++) {
         char where[32];
         (void)snprintf(where, sizeof where, "argv[%zu]", i);
-        const struct audit_place place = {.where = where};
+        const struct audit_place place = {.where = where, .named = i > 0 ? named : 0};
         result = audit_words(audit, &place, span_of_string(argv[i]), err);
     }
     for (size_t i = find_unseen(audit); i < audit->paths.count && result == 0;

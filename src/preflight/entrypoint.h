@@ -28,8 +28,15 @@
  * Limitations  a compiled program is not looked into, and a name that a script puts together while it runs is
  *              not seen: the sandbox covers the sockets and the control group holds the processes, whatever
  *              is missed here. A word that only looks like a client is refused too, and named with its
- *              line. Lines that are comments alone are not looked at: they begin with # or, in the languages
- *              that have that, with //; of a file that both kinds may read all lines are.
+ *              line. A line that is a comment alone is passed over only if it executes nothing wherever it
+ *              stands: it begins with # or //, holds nothing but letters and digits of ASCII, blanks and
+ *              `_ . , : - / # !`, and the line before does not go on in it (\ or $ at its end). So a comment that
+ *              names a client is refused if it has an apostrophe, a parenthesis or a letter of another script
+ *              in it. # or // it is by the `#!` line, the interpreter in front and the name of the file, and
+ *              by whatever else names it, which may read it as well: where these differ, where none is known,
+ *              and in Perl, Ruby, Lua, Tcl, Guile, Erlang and Elixir, where # may be something else, every line is
+ *              looked at. What a script takes out of such a line and runs (a list, a here-document) is put
+ *              together while it runs.
  */
 #pragma once
 
@@ -84,7 +91,8 @@
       "nobody knows what it starts", "declare a script of the repository that calls it")           \
     X(RULE_CLIENT, "external-daemon", "EP-3", "a client of a daemon that starts processes",        \
       "what the daemon starts lies outside the run: it is not limited, not seen and not ended",    \
-      "run it outside of berm, or take the word out where it is no command")                       \
+      "run it outside of berm, or take the word out where it is no command (of a comment, too: "   \
+      "only one of plain words is passed over)")                                                   \
     X(RULE_SOCKET, "daemon-socket", "EP-3", "the socket or the address of such a daemon",          \
       "the same as with its client", "run it outside of berm, or take the address out")            \
     X(RULE_UNREADABLE, "unreadable", "EP-3",                                                       \

@@ -28,8 +28,10 @@ enum entrypoint_rule program_argument_rule(struct span interpreter, const char *
 /* An argument of a `#!` line that changes how a script is run, and not what; "" is none. */
 bool program_option_is_harmless(struct span interpreter, const char *argument);
 
-/* In its language a line that begins with // is a comment. */
-bool program_comments_with_slashes(struct span interpreter);
+/* What begins a line of its language that is a comment alone. None: nothing does, or what does is also what may end a
+ * quote (q# of Perl, %q# of Ruby) or stand in a list (Tcl). */
+enum program_comments { COMMENTS_NONE, COMMENTS_HASHES, COMMENTS_SLASHES };
+enum program_comments program_comments(struct span interpreter);
 
 /* RULE_CLIENT or RULE_SOCKET for a word of a script, else RULE_NONE. */
 enum entrypoint_rule program_word_rule(struct span word);

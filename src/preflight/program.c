@@ -56,37 +56,38 @@ static const struct interpreter {
     const char *loaders;
     const char *harmless;     /* letters, in a #! line */
     bool argument_is_program; /* the first word is the program itself */
-    bool slashes;             /* begin a comment, two of them at the front of a line */
+    enum program_comments comments;
 } interpreters[] = {
-    {"python pypy pythonw", "-c", "-m -i -x", "BEIObqsuvPS", false, false},
+    {"python pypy pythonw", "-c", "-m -i -x", "BEIObqsuvPS", false, COMMENTS_HASHES},
     {"node nodejs", "-e --eval -p -pe --print -i --interactive",
      "-r --require --import --loader --experimental-loader --env-file --inspect --inspect-brk "
      "--run --test --watch --snapshot-blob --openssl-config",
-     "", false, true},
-    {"deno", "eval repl -e", "run x task install compile serve test bench add", "", false, true},
+     "", false, COMMENTS_SLASHES},
+    {"deno", "eval repl -e", "run x task install compile serve test bench add", "", false,
+     COMMENTS_SLASHES},
     {"bun", "-e --eval -p --print repl exec", "-r --preload --require run x create install test",
-     "", false, true},
-    {"perl", "-e -E", "-M -m -I -x -d -S -i -n -p", "wWtTs", false, false},
-    {"ruby jruby", "-e", "-r -I -x -C -S -n -p", "wW", false, false},
-    {"php", "-r -B -R -E -a --run", "-d -c -z -F -S -t", "", false, true},
-    {"lua luajit", "-e -i -", "-l", "W", false, false},
+     "", false, COMMENTS_SLASHES},
+    {"perl", "-e -E", "-M -m -I -x -d -S -i -n -p", "wWtTs", false, COMMENTS_NONE},
+    {"ruby jruby", "-e", "-r -I -x -C -S -n -p", "wW", false, COMMENTS_NONE},
+    {"php", "-r -B -R -E -a --run", "-d -c -z -F -S -t", "", false, COMMENTS_SLASHES},
+    {"lua luajit", "-e -i -", "-l", "W", false, COMMENTS_NONE},
     {"sh bash dash ash ksh mksh zsh rbash yash", "-c -s",
-     "--rcfile --init-file -i -l --login -o -O", "efuvxC", false, false},
-    {"fish", "-c --command -C --init-command", "-i -l", "N", false, false},
+     "--rcfile --init-file -i -l --login -o -O", "efuvxC", false, COMMENTS_HASHES},
+    {"fish", "-c --command -C --init-command", "-i -l", "N", false, COMMENTS_HASHES},
     {"java", "--source",
      "-jar -cp -classpath --class-path -javaagent -agentlib -agentpath -p --module-path -m "
      "--module "
      "--patch-module -Xbootclasspath",
-     "", false, true},
+     "", false, COMMENTS_SLASHES},
     {"awk gawk mawk nawk", "-e --source", "-f --file -i --include -l --load -E --exec", "f", true,
-     false},
-    {"sed", "-e --expression", "-f --file", "nEf", true, false},
-    {"tclsh wish expect", "-c", "-f -b -encoding", "", false, false},
-    {"Rscript R", "-e", "-f --file --args", "", false, false},
-    {"julia", "-e -E --eval --print", "-L --load -J --sysimage -i", "", false, false},
-    {"guile", "-c", "-l -L -e -s -q", "s", false, false},
-    {"groovy", "-e", "-cp -classpath", "", false, true},
-    {"elixir escript erl", "-e --eval -eval", "-r -pa -pz -S -s -run", "", false, false},
+     COMMENTS_HASHES},
+    {"sed", "-e --expression", "-f --file", "nEf", true, COMMENTS_HASHES},
+    {"tclsh wish expect", "-c", "-f -b -encoding", "", false, COMMENTS_NONE},
+    {"Rscript R", "-e", "-f --file --args", "", false, COMMENTS_HASHES},
+    {"julia", "-e -E --eval --print", "-L --load -J --sysimage -i", "", false, COMMENTS_HASHES},
+    {"guile", "-c", "-l -L -e -s -q", "s", false, COMMENTS_NONE},
+    {"groovy", "-e", "-cp -classpath", "", false, COMMENTS_SLASHES},
+    {"elixir escript erl", "-e --eval -eval", "-r -pa -pz -S -s -run", "", false, COMMENTS_NONE},
 };
 
 /* Programs that start what stands in a file which they find by themselves. */
@@ -256,10 +257,10 @@ enum entrypoint_rule program_word_rule(struct span word)
                                                                                  : RULE_NONE;
 }
 
-bool program_comments_with_slashes(struct span path)
+enum program_comments program_comments(struct span path)
 {
     const struct interpreter *interpreter = find_interpreter(path);
-    return interpreter && interpreter->slashes;
+    return interpreter ? interpreter->comments : COMMENTS_NONE;
 }
 
 const char *program_reads(struct span word)

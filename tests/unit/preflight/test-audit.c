@@ -250,7 +250,8 @@ static void clients_are_found_behind_what_a_script_names(void **state)
         {.path = "told.sh", .text = "#!/bin/sh\nsh ./plain.go\n"},
         {.path = "later.sh", .text = "#!/bin/sh\ncat ./plain.go\n. ./last.sh\n"},
         {.path = "last.sh", .text = "node ./plain.go\nbash ./plain.go\n", .plain = true},
-        {.path = "node.sh", .text = "#!/bin/sh\nnode ./slashes.js ./plain.go\n"},
+        {.path = "node.sh", .text = "#!/bin/sh\nnode ./slashes.js\n"},
+        {.path = "node-go.sh", .text = "#!/bin/sh\nnode ./slashes.js ./plain.go\n"},
         {.path = "sh.sh", .text = "#!/bin/sh\nsh ./slashes.js\n"},
         {.path = "exec.sh", .text = "#!/bin/sh\nexec ./slashes.js\n"},
         {.path = "exec-go.sh", .text = "#!/bin/sh\nexec ./x.go\n"},
@@ -292,16 +293,17 @@ static void clients_are_found_behind_what_a_script_names(void **state)
         {"option.sh", RULE_CLIENT, "setup:1: harbor"},
         {"slashes.sh", RULE_CLIENT, "slashes.sh:2: //usr/bin/docker"},
         {"x.go", RULE_CLIENT, "x.go:1: //usr/bin/docker"},
-        {"go.sh", RULE_NONE, ""},
+        {"go.sh", RULE_CLIENT, "plain.go:1: docker"},
         {"told.sh", RULE_CLIENT, "plain.go:1: docker"},
         {"later.sh", RULE_CLIENT, "plain.go:1: docker"},
         {"node.sh", RULE_NONE, ""},
+        {"node-go.sh", RULE_CLIENT, "plain.go:1: docker"},
         {"sh.sh", RULE_CLIENT, "slashes.js:2: docker"},
         {"exec.sh", RULE_NONE, ""},
         {"exec-go.sh", RULE_CLIENT, "x.go:1: //usr/bin/docker"},
         {"one.php", RULE_NONE, ""},
         {"ninja.sh", RULE_CLIENT, "plain.go:1: docker"},
-        {"hash.sh", RULE_NONE, ""},
+        {"hash.sh", RULE_CLIENT, "pound:2: docker"},
         {"both.sh", RULE_CLIENT, "pound:2: docker"},
         {"slashes.js", RULE_NONE, ""},
         {"hash.js", RULE_CLIENT, "hash.js:3: docker"},
@@ -350,6 +352,93 @@ static void clients_are_found_behind_what_a_script_names(void **state)
     struct fake_files *told = FAKE({.path = "run"}, {.path = "x/y.sh", .text = "docker\n"});
     assert_verdict(audited(ARGV("run", "--script=x/y.sh"), ENTRYPOINT_FILE, told), RULE_CLIENT,
                    "x/y.sh:1: docker");
+}
+
+/* EP-3: a line that begins like a comment executes, by what stands in it, by the line before, or by who reads it. */
+static void what_executes_is_no_comment(void **state)
+{
+#define PY "#!/usr/bin/env python3\n"
+#define JS "#!/usr/bin/env node\n"
+#define SH "#!/bin/sh\n"
+    static const struct {
+        const char *text;   /* of "run" */
+        const char *path;   /* of another file, that nobody may execute */
+        const char *other;  /* its text */
+        const char *wanted; /* NULL: nothing */
+    } cases[] = {
+        {SH "echo \"\n#$(docker ps)\"\n", NULL, NULL, "run:3: docker"},
+        {SH "echo \"\n#`docker ps`\"\n", NULL, NULL, "run:3: docker"},
+        {SH "echo x\\\n#$(docker ps)\n", NULL, NULL, "run:3: docker"},
+        {SH "echo x\\\n# | docker ps\n", NULL, NULL, "run:3: docker"},
+        {SH "echo x\\\n#a\ndocker\n", NULL, NULL, "run:4: docker"},
+        {SH "# and so on \\\n# docker ps\n", NULL, NULL, "run:3: docker"},
+        {SH "echo '\n#' && docker ps\n", NULL, NULL, "run:3: docker"},
+        {SH "echo \"\n#\" ; docker ps\n", NULL, NULL, "run:3: docker"},
+        {SH "# docker ps | sh\n", NULL, NULL, "run:2: docker"},
+        {SH "# docker, and podman: http://docker.com/a-b_c #1!\n", NULL, NULL, NULL},
+        {SH "\t # docker\necho x\n# docker\n", NULL, NULL, NULL},
+        {SH "# docker isn't used\n", NULL, NULL, "run:2: docker"}, /* the safe side */
+        {SH "# (docker)\n", NULL, NULL, "run:2: docker"},
+        {PY "# x\rimport os; os.system('docker ps')\n", NULL, NULL, "run:2: docker"},
+        {PY "# x\rimport docker\n", NULL, NULL, "run:2: docker"},
+        {JS "// x\rimport docker\n", NULL, NULL, "run:2: docker"},
+        {JS "// x\342\200\250import docker\n", NULL, NULL, "run:2: docker"},
+        {JS "/*\n// */ import docker\n", NULL, NULL, "run:3: docker"},
+        {JS "// docker\n", NULL, NULL, NULL},
+        {"#!/usr/bin/php\n<?php\n// ?> <?php system(docker)\n", NULL, NULL, "run:3: docker"},
+        {"#!/usr/bin/lua\nx =\n#io.popen docker\n", NULL, NULL, "run:3: docker"},
+        {"#!/usr/bin/perl\nprint q#\n# and exec docker ps\n", NULL, NULL, "run:3: docker"},
+        {"#!/usr/bin/ruby\nx = %q#\n# and docker\n", NULL, NULL, "run:3: docker"},
+        {"#!/usr/bin/awk -f\n# docker\n", NULL, NULL, NULL},
+        {"#!/usr/bin/tclsh\nforeach {a b} {\n# docker\n} {exec $b}\n", NULL, NULL, "run:3: docker"},
+        {JS "require('./d.x')\n", "d.x", "class A {\n#docker\n}\n", "d.x:2: docker"},
+        {JS "require('./d.x')\n", "d.x", "// docker\n", "d.x:1: docker"},
+        {JS "require('./d')\n", "d.js", "// docker\n", NULL},
+        {JS "require('./d.sh')\n", "d.sh", "# docker\n", "d.sh:1: docker"},
+        {SH "cat ./notes\n", "notes", "# docker\n", "notes:1: docker"},
+        {SH ". ./notes\n", "notes", "# docker\n", NULL},
+        {SH "make all\n", "Makefile", "# docker\n", NULL},
+        {JS "spawn('make')\n", "Makefile", "# docker\n", NULL},
+        {SH "./lib.py\n", "lib.py", "# docker\n", NULL},
+        {PY "import lib\n", "lib.py", "# docker\n", NULL},
+        {JS "spawn('python3 -m lib')\n", "lib.py", "# docker\n", NULL},
+        {SH "ninja\n", "build.ninja", "command = x $\n# docker\n", "build.ninja:2: docker"},
+        {"#!/usr/bin/perl\ndo './c.js';\n", "c.js", "// or 1; system('docker')\n",
+         "c.js:1: docker"},
+        {"#!/usr/bin/perl\ndo './c.js';\n", "c.js", "// docker\n", "c.js:1: docker"},
+        {"#!/usr/bin/ruby\nload './b.js'\n", "b.js", "// docker\n", "b.js:1: docker"},
+        {PY "exec(open('e.js').read())\n", "e.js", "// docker\n", "e.js:1: docker"},
+        {SH "bash -o pipefail ./f.js\n", "f.js", "// docker\n", "f.js:1: docker"},
+        {SH "for f in ./f.js; do sh $f; done\n", "f.js", "// docker\n", "f.js:1: docker"},
+        {SH "cat f.js | sh\n", "f.js", "// docker\n", "f.js:1: docker"},
+        {SH "cat f.js | sh\n", "f.js", JS "// docker\n", "f.js:2: docker"},
+        {SH "node ./f.js\n", "f.js", "// docker\n", NULL},
+        {SH "node ./f.js; cat f.js | sh\n", "f.js", "// docker\n", "f.js:1: docker"},
+        {SH "npm run x\n", "package.json", "{\"scripts\": {\"x\": \"sh ./run\"}}", NULL},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct fake_files *fake = FAKE({.path = "run", .text = cases[i].text},
+                                       {.path = cases[i].path ? cases[i].path : "other",
+                                        .text = cases[i].other ? cases[i].other : "",
+                                        .plain = true});
+        assert_verdict(audited(ARGV("run"), ENTRYPOINT_FILE, fake),
+                       cases[i].wanted ? RULE_CLIENT : RULE_NONE,
+                       cases[i].wanted ? cases[i].wanted : "");
+    }
+    /* What the command names is read by whom it names in front, and by nobody knows whom. */
+    struct fake_files *named = FAKE({.path = "run", .text = SH}, {.path = "tools/node"},
+                                    {.path = "f.js", .text = "// docker\n", .plain = true});
+    assert_verdict(audited(ARGV("run", "f.js"), ENTRYPOINT_FILE, named), RULE_CLIENT,
+                   "f.js:1: docker");
+    assert_verdict(audited(ARGV("node", "f.js"), ENTRYPOINT_FILE_OR_INTERPRETER, named), RULE_NONE,
+                   "");
+    assert_verdict(audited(ARGV("tools/node", "f.js"), ENTRYPOINT_FILE, named), RULE_CLIENT,
+                   "f.js:1: docker");
+    struct fake_files *package =
+        FAKE({.path = "run", .text = SH "npm run x\n"},
+             {.path = "package.json", .text = "{\"scripts\": {\"x\": \"./go.sh\"}}", .plain = true},
+             {.path = "go.sh", .text = "# docker\n"});
+    assert_verdict(audited(ARGV("run"), ENTRYPOINT_FILE, package), RULE_NONE, "");
 }
 
 /* EP-3: a script finds others in the folders to which it changes, in which it searches, or in which it has others work. */
@@ -503,6 +592,7 @@ int main(void)
         cmocka_unit_test(work_may_begin_with_an_interpreter),
         cmocka_unit_test(first_lines_are_judged),
         cmocka_unit_test(clients_are_found_behind_what_a_script_names),
+        cmocka_unit_test(what_executes_is_no_comment),
         cmocka_unit_test(folders_that_a_script_names_are_searched),
         cmocka_unit_test(zeros_hide_nothing),
         cmocka_unit_test(budgets_refuse),
