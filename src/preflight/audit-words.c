@@ -172,6 +172,15 @@ static int try_option(struct audit *audit, const struct audit_place *place, stru
     return 0;
 }
 
+/* What names the file that it stands in: node "$0" of a shell's script reads it another way. Behind a caller stands
+ * something in front of it. */
+static bool is_itself(const struct audit_place *place, struct span word)
+{
+    static const char *const names[] = {"BASH_SOURCE", "__FILE__", "__file__", "__filename"};
+    bool zero = span_equals(word, "0") && (word.p[-1] == '$' || word.p[-1] == '{');
+    return place->path && place->lines && (zero || is_one_of(word, names, countof(names)));
+}
+
 static int look_at_word(struct audit *audit, const struct audit_place *place, struct span word,
                         struct line_state *state, struct err *err)
 {
@@ -180,6 +189,10 @@ static int look_at_word(struct audit *audit, const struct audit_place *place, st
         result = try_option(audit, place, word, state, err);
     } else if (result == 0 && state->import != IMPORT_NOTHING) {
         result = try_module(audit, place, word, state, err);
+    }
+    if (result == 0 && state->called && is_itself(place, word)) {
+        audit->called = state->called;
+        return audit_add(audit, place->path, place->depth);
     }
     return result == 0 ? audit_try_word(audit, place, word, state->called, err) : result;
 }

@@ -414,6 +414,11 @@ static void what_executes_is_no_comment(void **state)
         {SH "cat f.js | sh\n", "f.js", JS "// docker\n", "f.js:2: docker"},
         {SH "node ./f.js\n", "f.js", "// docker\n", NULL},
         {SH "node ./f.js; cat f.js | sh\n", "f.js", "// docker\n", "f.js:1: docker"},
+        {SH "# docker\nexec node \"$0\"\n", NULL, NULL, "run:2: docker"},
+        {SH "# docker\nexec perl ${0}\n", NULL, NULL, "run:2: docker"},
+        {SH "# docker\nexec perl -x $BASH_SOURCE\n", NULL, NULL, "run:2: docker"},
+        {SH "# docker\nsh \"$0\" 0\ncd $(dirname $0)\n", NULL, NULL, NULL},
+        {SH "# docker\nnode 0\n", NULL, NULL, NULL},
         {SH "npm run x\n", "package.json", "{\"scripts\": {\"x\": \"sh ./run\"}}", NULL},
     };
     for (size_t i = 0; i < countof(cases); i++) {
