@@ -22,6 +22,11 @@ json_t *sandbox_to_json(const struct sandbox *sandbox)
     BUG("a refused run has no sandbox");
 }
 
+void sandbox_links_say_why(const struct sandbox_links *links, char text[LINKS_WHY_SIZE])
+{
+    BUG("a refused run has no temporary folders");
+}
+
 const char *scope_adapter_id(enum scope_adapter adapter)
 {
     BUG("a refused run has no scope");

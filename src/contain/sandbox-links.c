@@ -6,6 +6,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
@@ -249,4 +251,14 @@ bool sandbox_find_links(struct sandbox *sandbox, struct sandbox_links *ret_links
         }
     }
     return links_find(sandbox->walk, folders, count, &budget, ret_links);
+}
+
+void sandbox_links_say_why(const struct sandbox_links *links, char text[LINKS_WHY_SIZE])
+{
+    (void)snprintf(text, LINKS_WHY_SIZE, "%s", links->why ? links->why : "they were not looked at");
+    if (links->unit) {
+        size_t length = strlen(text);
+        (void)snprintf(text + length, LINKS_WHY_SIZE - length, ", at most %" PRId64 " %s",
+                       links->limit, links->unit);
+    }
 }

@@ -45,11 +45,8 @@
  */
 #pragma once
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/types.h>
 
 #include "binding.h"
@@ -177,16 +174,7 @@ struct sandbox_links {
 };
 /* The reason with its limit. */
 enum { LINKS_WHY_SIZE = 128 };
-static inline void sandbox_links_say_why(const struct sandbox_links *links,
-                                         char text[LINKS_WHY_SIZE])
-{
-    (void)snprintf(text, LINKS_WHY_SIZE, "%s", links->why ? links->why : "they were not looked at");
-    if (links->unit) {
-        size_t length = strlen(text);
-        (void)snprintf(text + length, LINKS_WHY_SIZE - length, ", at most %" PRId64 " %s",
-                       links->limit, links->unit);
-    }
-}
+void sandbox_links_say_why(const struct sandbox_links *links, char text[LINKS_WHY_SIZE]);
 /* Of a sandbox with no_links. */
 bool sandbox_bars_links(const struct sandbox *sandbox);
 /* True: there is a link, or it cannot be said that there is none, which counts as one. At most as many entries as
