@@ -152,12 +152,30 @@ static int close_target(struct sandbox *sandbox, const struct writable_root *roo
     return result;
 }
 
-/* A part of git's folder under another name: what would be closed is above it. */
-static void refuse_within(const struct sandbox *sandbox, const char *git, struct checks *checks)
+/* What git itself has in its folder. Source: gitrepository-layout(5). */
+static bool is_part_of_git(const char *path, const char *git)
 {
+    static const char *const parts[] = {"branches", "hooks", "info",    "logs",     "modules",
+                                        "objects",  "refs",  "remotes", "worktrees"};
+    for (size_t i = 0; i < countof(parts); i++) {
+        with_string part = memory_format("%s/%s", git, parts[i]);
+        if (path_is_beneath(path, part)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A part of git's folder under another name: what would be closed is above it. In a bare repository there may be
+ * worktrees as well: `holder`, whose .git led there, is one. */
+static void refuse_within(const struct sandbox *sandbox, const char *git, const char *holder,
+                          struct checks *checks)
+{
+    bool is_around = path_is_beneath(holder, git) && strcmp(holder, git) != 0;
     for (size_t i = 0; i < sandbox->root_count; i++) {
         const char *path = sandbox->roots[i].path;
-        if (path_is_beneath(path, git) && strcmp(path, git) != 0) {
+        bool is_apart = is_around && (path_is_beneath(path, holder) || !is_part_of_git(path, git));
+        if (path_is_beneath(path, git) && strcmp(path, git) != 0 && !is_apart) {
             sandbox_refuse(checks, CHECK_ROOTS, memory_format("'%s' cannot be writable", path), git,
                            "that is a folder of git's, which stays closed: give another");
         }
@@ -182,12 +200,12 @@ static void close_way_of_git(struct sandbox *sandbox, const struct writable_root
     if (close_target(sandbox, root, named ? line : ".git", origin, &folder) < 0) {
         return;
     }
-    refuse_within(sandbox, folder.path, checks);
+    refuse_within(sandbox, folder.path, root->path, checks);
     if (host_path_open(fd_num(&folder.fd), "commondir", &file) == 0 &&
         read_line(&file, "", line, sizeof line) &&
         host_path_open(fd_num(&folder.fd), line, &common) == 0) {
         close_place(sandbox, LAUNCH_CLOSE, common.path, NULL, origin);
-        refuse_within(sandbox, common.path, checks);
+        refuse_within(sandbox, common.path, root->path, checks);
     }
 }
 

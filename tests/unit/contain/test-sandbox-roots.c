@@ -202,6 +202,54 @@ static void where_git_is_led_from_above_is_closed(void **state)
     }
 }
 
+/* I10: worktrees may lie in a bare repository, whose own parts are none that could be opened beside one; nor does a
+ * .git in such a part make it a worktree. */
+static void a_worktree_in_a_bare_repository_is_no_part_of_it(void **state)
+{
+    struct place *place = *state;
+    static const char *const folders[] = {"bare",       "bare/hooks",     "bare/logs",
+                                          "bare/out",   "bare/worktrees", "bare/worktrees/main",
+                                          "bare/main",  "bare/main/sub",  "kept",
+                                          "kept/hooks", "kept/hooks/sub"};
+    for (size_t i = 0; i < countof(folders); i++) {
+        assert_int_equal(mkdirat(place->fd, folders[i], 0755), 0);
+    }
+    put(place, "bare/main/.git", "gitdir: ../worktrees/main\n");
+    put(place, "bare/logs/.git", "gitdir: ../worktrees/main\n");
+    put(place, "bare/worktrees/main/commondir", "../..\n");
+    put(place, ".git", "gitdir: kept\n");
+    put(place, "kept/hooks/.git", "gitdir: ..\n");
+    static const struct {
+        const char *roots[2];
+        const char *refused; /* NULL: none is */
+    } cases[] = {
+        {{"bare/main", NULL}, NULL},
+        {{"bare/main/sub", NULL}, NULL},
+        {{"bare/logs", NULL}, NULL}, /* a worktree may have such a name */
+        {{"bare/main", "bare/out"}, NULL},
+        {{"bare/main", "bare/hooks"}, "bare/hooks"},
+        {{"bare/hooks", "bare/main/sub"}, "bare/hooks"},
+        {{"bare/main", "bare/worktrees"}, "bare/worktrees"},
+        {{"bare/main", "bare/worktrees/main"}, "bare/worktrees/main"},
+        {{"kept/hooks", NULL}, "kept/hooks"},
+        {{"kept/hooks/sub", NULL}, "kept/hooks/sub"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct trial trial = {.request = {.writable = WORDS(cases[i].roots[0], cases[i].roots[1])}};
+        trial_plan(&trial, place);
+        if (checks_ok(&trial.checks) != !cases[i].refused ||
+            (cases[i].refused && !was_refused(&trial.checks, CHECK_ROOTS, cases[i].refused))) {
+            fail_msg("%zu: %s", i, cases[i].roots[0]);
+        }
+        trial_done(&trial);
+    }
+    struct trial trial = {.request = {.writable = WORDS(".", "bare/main")}};
+    trial_plan(&trial, place);
+    with_string bare = memory_format("%s/bare", trial.path);
+    assert_true(has_rule(trial.sandbox, LAUNCH_CLOSE, bare));
+    trial_done(&trial);
+}
+
 /* A folder that git is led to from its own .git would be closed as a whole. */
 static void a_root_that_is_its_own_git_folder_is_refused(void **state)
 {
@@ -299,6 +347,7 @@ int main(void)
         IN_PLACE(a_link_is_covered),
         IN_PLACE(where_git_is_led_is_closed),
         IN_PLACE(where_git_is_led_from_above_is_closed),
+        IN_PLACE(a_worktree_in_a_bare_repository_is_no_part_of_it),
         IN_PLACE(a_root_that_is_its_own_git_folder_is_refused),
         IN_PLACE(a_root_in_a_root_is_pinned),
         IN_PLACE(berms_state_is_closed_with_the_way_to_it),
