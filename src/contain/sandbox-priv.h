@@ -224,6 +224,10 @@ void roots_plan(const struct sandbox_request *request, struct sandbox *sandbox, 
 void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
                  struct writable_root *root, struct checks *checks);
 
+/* Where a place of the host is within a root, by identity: another bind of it has another path (I10). NULL: it is not.
+ * The caller frees it. */
+char *path_in_root(const struct writable_root *root, const char *path) must_check;
+
 /* Beneath /tmp, /var/tmp or /dev/shm. */
 bool path_is_temporary(const char *path);
 
@@ -255,7 +259,7 @@ int sandbox_check_closed(const struct sandbox *sandbox, const struct mount_table
                          dev_t private_device, struct err *err) must_check;
 
 /* sandbox-reach.c: whoever the sandbox becomes cannot pass to it, by the modes and access lists of what leads there. Those
- * beneath a writable root prove nothing. */
+ * beneath a writable root prove nothing, whichever mount shows it. */
 bool sandbox_is_out_of_reach(const struct sandbox *sandbox, const char *path);
 /* Or nothing is there. */
 bool sandbox_is_nowhere(const struct sandbox *sandbox, const char *path);

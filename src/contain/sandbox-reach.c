@@ -89,11 +89,17 @@ static bool is_closed(const struct sandbox *sandbox, const struct folder *folder
            (owns || !(facts->st_mode & S_IXGRP) || !acl_lets_pass(sandbox, folder));
 }
 
-/* Modes beneath a writable root are the payload's own to change. */
+/* Modes beneath a writable root are the payload's own to change, by whatever path: another mount may show the root, or a
+ * folder beneath it, elsewhere. */
 static bool may_be_opened(const struct sandbox *sandbox, const char *path)
 {
-    for (size_t i = 0; i < sandbox->root_count; i++) {
-        if (path_is_beneath(path, sandbox->roots[i].path)) {
+    with_strvec paths = {0};
+    strvec_push(&paths, path);
+    mounts_other_paths(&sandbox->host_mounts, path, &paths);
+    for (size_t i = 0; i < paths.count * sandbox->root_count; i++) {
+        const struct writable_root *root = &sandbox->roots[i % sandbox->root_count];
+        with_string within = path_in_root(root, paths.strings[i / sandbox->root_count]);
+        if (within) {
             return true;
         }
     }
@@ -110,7 +116,7 @@ bool sandbox_is_out_of_reach(const struct sandbox *sandbox, const char *path)
         struct folder folder = {0};
         *slash = '\0';
         int result = open_folder(above, &folder);
-        bool closed = result == 0 && !may_be_opened(sandbox, above) && is_closed(sandbox, &folder);
+        bool closed = result == 0 && is_closed(sandbox, &folder) && !may_be_opened(sandbox, above);
         fd_close(&folder.fd);
         if (result < 0 || closed) {
             return closed;

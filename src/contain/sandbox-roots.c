@@ -72,9 +72,7 @@ static void pin_down_to(struct sandbox *sandbox, const char *root, const char *p
     }
 }
 
-/* Where a place of the host is within a root, by identity: another bind of it has another path (I10).
- * NULL: it is not. */
-static char *path_in_root(const struct writable_root *root, const char *path)
+char *path_in_root(const struct writable_root *root, const char *path)
 {
     struct stat wanted;
     if (!path || os_fstat(fd_num(&root->fd), &wanted) < 0) {

@@ -65,6 +65,19 @@ static struct sandbox becoming(void)
     return (struct sandbox){.become = true, .uid = OTHER_UID, .gid = OTHER_GID};
 }
 
+/* NULL: none. */
+static void open_root(struct sandbox *sandbox, char *path)
+{
+    struct writable_root *root = &sandbox->roots[0];
+    fd_close(&root->fd);
+    sandbox->root_count = path ? 1 : 0;
+    root->path = path;
+    if (path) {
+        root->fd = fd_adopt(open(path, O_PATH | O_CLOEXEC));
+        assert_true(fd_is_open(&root->fd));
+    }
+}
+
 /* SB-5: the mode says that nobody passes, and the list that somebody does. */
 static void an_access_list_lets_pass_whom_the_mode_does_not(void **state)
 {
@@ -172,17 +185,49 @@ static void beneath_a_writable_root_no_mode_is_a_proof(void **state)
     assert_int_equal(fchmod(place->fd, 0711), 0);
     assert_int_equal(mkdirat(place->fd, "closed", 0700), 0);
     assert_int_equal(mkdirat(place->fd, "closed/socket", 0700), 0);
+    assert_int_equal(mkdirat(place->fd, "clos", 0700), 0);
     for (size_t i = 0; i < countof(rows); i++) {
-        sandbox.root_count = rows[i].root ? 1 : 0;
-        sandbox.roots[0].path = rows[i].root;
+        open_root(&sandbox, rows[i].root);
         assert_int_equal(sandbox_is_out_of_reach(&sandbox, inside), rows[i].is_proof);
         assert_int_equal(sandbox_is_nowhere(&sandbox, inside), rows[i].is_proof);
         assert_true(sandbox_is_nowhere(&sandbox, missing));
     }
     /* The folders above a root are read-only: their modes stay. */
-    sandbox.roots[0].path = closed;
+    open_root(&sandbox, closed);
     assert_int_equal(fchmod(place->fd, 0700), 0);
     assert_true(sandbox_is_nowhere(&sandbox, inside));
+    open_root(&sandbox, NULL);
+}
+
+/* SB-5: whatever the path: a second mount shows the same folder, or one beneath it, elsewhere. */
+static void nor_is_it_by_another_path_of_the_root(void **state)
+{
+    struct place *place = *state;
+    struct sandbox sandbox = becoming();
+    with_string mounts =
+        memory_format("1 0 9:1 / / rw - ext4 x rw\n2 1 9:9 /x %s/root/below rw - ext4 x rw\n"
+                      "3 1 9:9 /x %s/bound rw - ext4 x rw\n",
+                      place->path, place->path);
+    with_string root = memory_format("%s/root", place->path);
+    with_string other = memory_format("%s/other", place->path);
+    with_string bound = memory_format("%s/bound", place->path);
+    with_string inside = memory_format("%s/bound/closed/socket", place->path);
+    static const char *const folders[] = {"root", "other", "bound", "bound/closed"};
+    assert_int_equal(fchmod(place->fd, 0711), 0);
+    for (size_t i = 0; i < countof(folders); i++) {
+        assert_int_equal(mkdirat(place->fd, folders[i], i == 3 ? 0700 : 0711), 0);
+    }
+    assert_int_equal(mount_table_parse(mounts, &sandbox.host_mounts), 0);
+    open_root(&sandbox, other);
+    assert_true(sandbox_is_out_of_reach(&sandbox, inside));
+    open_root(&sandbox, root);
+    assert_false(sandbox_is_out_of_reach(&sandbox, inside));
+    mount_table_done(&sandbox.host_mounts);
+    assert_true(sandbox_is_out_of_reach(&sandbox, inside));
+    open_root(&sandbox, bound);
+    sandbox.roots[0].path = other;
+    assert_false(sandbox_is_out_of_reach(&sandbox, inside));
+    open_root(&sandbox, NULL);
 }
 
 /* The same of a folder that its own user closed. */
@@ -201,13 +246,13 @@ static void nor_is_it_for_the_same_user(void **state)
     assert_int_equal(mkdirat(place->fd, "closed/socket", 0700), 0);
     assert_int_equal(fchmodat(place->fd, "closed", 0, 0), 0);
     bool outside = sandbox_is_nowhere(&sandbox, inside);
-    sandbox.root_count = 1;
-    sandbox.roots[0].path = closed;
+    open_root(&sandbox, closed);
     bool beneath = sandbox_is_nowhere(&sandbox, inside);
     assert_int_equal(fchmodat(place->fd, "closed", 0700, 0), 0);
     if (is_root) {
         assert_int_equal(seteuid(0), 0);
     }
+    open_root(&sandbox, NULL);
     assert_true(outside);
     assert_false(beneath);
 }
@@ -267,6 +312,7 @@ int main(void)
         IN_PLACE(a_list_that_cannot_be_read_lets_pass),
         IN_PLACE(a_list_is_read_where_a_folder_cannot_be),
         IN_PLACE(beneath_a_writable_root_no_mode_is_a_proof),
+        IN_PLACE(nor_is_it_by_another_path_of_the_root),
         IN_PLACE(nor_is_it_for_the_same_user),
         IN_PLACE(what_is_not_there_is_nowhere),
         IN_PLACE(in_a_copy_only_what_that_has_is_there),
