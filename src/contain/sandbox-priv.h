@@ -16,6 +16,7 @@
  *   sandbox-closed.c     and about what the rules cover and close, and copies
  *   sandbox-links.c      links in the temporary folders
  *   sandbox-reach.c      what the payload's user could get to
+ *   sandbox-way.c        the way that a name leads
  *   sandbox-json.c       what a person reads
  */
 #pragma once
@@ -44,6 +45,18 @@ int host_text_read(int dir_fd, const char *path, struct buf *ret_text) must_chec
 int host_path_open(int base_fd, const char *path, struct host_path *ret_place) must_check;
 void host_path_done(struct host_path *place);
 #define with_host_path cleanup(host_path_done) struct host_path
+
+/* sandbox-way.c: what is passed on the way that a name leads from a folder. */
+struct way {
+    struct strvec folders; /* by their physical paths, but for the last */
+    struct strvec links;
+    char *
+        missing; /* the first that is not there, or cannot be looked at; NULL: it leads to something */
+    char *nearest; /* and what that would lie in */
+};
+void way_follow(int base_fd, const char *name, struct way *ret_way);
+void way_done(struct way *way);
+#define with_way cleanup(way_done) struct way
 
 /* --- the plan ----------------------------------------------------------------------------------- */
 

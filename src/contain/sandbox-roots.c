@@ -139,15 +139,72 @@ static bool read_line(const struct host_path *file, const char *key, char *line,
     return true;
 }
 
-/* What a name in the root leads to, through links, wherever that lies in a root. */
-static int close_target(struct sandbox *sandbox, const struct writable_root *root, const char *name,
-                        const char *origin, struct host_path *ret_place)
+/* The payload could make what is not there yet, where nothing can be closed. */
+static void refuse_missing(const struct sandbox *sandbox, const char *folder, const struct way *way,
+                           struct checks *checks)
 {
-    int result = host_path_open(fd_num(&root->fd), name, ret_place);
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        const struct writable_root *root = &sandbox->roots[i];
+        with_string within = path_in_root(root, way->nearest);
+        with_string saw = memory_format("a .git, .berm or commondir in '%s' leads to '%s', which "
+                                        "is not there: the payload could make it",
+                                        folder, way->missing);
+        if (within) {
+            sandbox_refuse(checks, CHECK_ROOTS,
+                           memory_format("'%s' cannot be writable", root->path), saw,
+                           "make it, or remove what names it");
+        }
+    }
+}
+
+/* Of the way to what is closed nothing that lies in a root can be put in another's place. */
+static void close_way(struct sandbox *sandbox, const struct way *way, const char *origin)
+{
+    for (size_t i = 0; i < way->folders.count; i++) {
+        with_string inside = memory_format("%s/.", way->folders.strings[i]);
+        for (size_t j = 0; j < sandbox->root_count; j++) {
+            const struct writable_root *root = &sandbox->roots[j];
+            with_string within = path_in_root(root, inside);
+            if (within) {
+                pin_down_to(sandbox, root->path, within);
+            }
+        }
+    }
+    for (size_t i = 0; i < way->links.count; i++) {
+        struct stat stat;
+        const char *path = way->links.strings[i];
+        if (os_stat_entry(AT_FDCWD, path, &stat) == 0 && S_ISLNK(stat.st_mode)) {
+            close_place(sandbox, LAUNCH_MASK, path, &stat, origin);
+        }
+    }
+}
+
+/* What a name in a folder leads to, through links, wherever that lies in a root. */
+static int close_target(struct sandbox *sandbox, const struct writable_root *folder,
+                        const char *name, const char *origin, struct checks *checks,
+                        struct host_path *ret_place)
+{
+    with_way way = {0};
+    way_follow(fd_num(&folder->fd), name, &way);
+    close_way(sandbox, &way, origin);
+    if (way.missing) {
+        refuse_missing(sandbox, folder->path, &way, checks);
+    }
+    int result = host_path_open(fd_num(&folder->fd), name, ret_place);
     if (result == 0) {
         close_place(sandbox, LAUNCH_CLOSE, ret_place->path, NULL, origin);
     }
     return result;
+}
+
+/* The same of an entry, which need not be there. */
+static int close_led(struct sandbox *sandbox, const struct writable_root *folder, const char *name,
+                     const char *origin, struct checks *checks, struct host_path *ret_place)
+{
+    struct stat stat;
+    return sandbox_has_entry(fd_num(&folder->fd), name, &stat)
+               ? close_target(sandbox, folder, name, origin, checks, ret_place)
+               : -ENOENT;
 }
 
 /* What git itself has in its folder. Source: gitrepository-layout(5). */
@@ -191,18 +248,18 @@ static void close_way_of_git(struct sandbox *sandbox, const struct writable_root
     with_host_path folder = {0};
     with_host_path file = {0};
     with_host_path common = {0};
-    if (close_target(sandbox, root, ".git", origin, &first) < 0) {
+    if (close_led(sandbox, root, ".git", origin, checks, &first) < 0) {
         return;
     }
     bool named = read_line(&first, "gitdir: ", line, sizeof line);
-    if (close_target(sandbox, root, named ? line : ".git", origin, &folder) < 0) {
+    if (close_target(sandbox, root, named ? line : ".git", origin, checks, &folder) < 0) {
         return;
     }
     refuse_within(sandbox, folder.path, root->path, checks);
-    if (host_path_open(fd_num(&folder.fd), "commondir", &file) == 0 &&
+    const struct writable_root at = {.fd = folder.fd, .path = folder.path};
+    if (close_led(sandbox, &at, "commondir", origin, checks, &file) == 0 &&
         read_line(&file, "", line, sizeof line) &&
-        host_path_open(fd_num(&folder.fd), line, &common) == 0) {
-        close_place(sandbox, LAUNCH_CLOSE, common.path, NULL, origin);
+        close_target(sandbox, &at, line, origin, checks, &common) == 0) {
         refuse_within(sandbox, common.path, root->path, checks);
     }
 }
@@ -255,7 +312,7 @@ void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
     close_way_of_git(sandbox, root, checks);
     close_ways_from_above(sandbox, root, checks);
     with_host_path evidence = {0};
-    (void)close_target(sandbox, root, ".berm", "the project's evidence", &evidence);
+    (void)close_led(sandbox, root, ".berm", "the project's evidence", checks, &evidence);
     if (request->state_dir) {
         close_place(sandbox, LAUNCH_MASK, request->state_dir, NULL, "berm's own state");
     }

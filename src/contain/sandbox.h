@@ -23,8 +23,8 @@
  *              that itself.
  * What is closed  /home, /root and the caller's home; /run; devices but the plain ones; cgroupfs;
  *              berm's own state; .git and .berm in every writable root, and where git is led from
- *              there (a link, a gitdir: file, commondir); sockets of daemons that can
- *              be reached by a path; the system calls of filter.h; user namespaces.
+ *              there or from a folder above (a link, a gitdir: file, commondir), with the way to it: a root in
+ *              which that is not there yet is refused; sockets of daemons that can be reached by a path; the system calls of filter.h; user namespaces.
  * Links        with no_links none is followed in /tmp, /var/tmp and /dev/shm (nosymfollow, Linux 5.10; without it the
  *              launcher refuses), and none may be there (SB-8). They are looked for through the held
  *              descriptors, by names of one component, without following any and without leaving the mount. While

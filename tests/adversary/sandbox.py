@@ -550,6 +550,49 @@ def _(t, scene):
     t.true((scene.plain / "away/data/hooks/pre-commit").exists(), "without")
 
 
+@attack("led-to-nothing", "I10", "makes the folder that a .git above leads git to, with a hook",
+        "succeeds", "refused before the run: it is not there, and could be made in a writable folder")
+@staged
+def _(t, scene):
+    hook = scene.plain / "build/g/hooks/pre-commit"
+    hook.parent.parent.parent.mkdir()
+    (scene.plain / ".git").write_text("gitdir: build/g\n")
+    scene.own(scene.plain)
+    script = f"mkdir -p {hook.parent} && echo evil >{hook}"
+    sandboxed = scene.sandboxed("--writable", scene.plain / "build", writable=False)
+    refused(t, t.run(*sandboxed, "sh", "-c", script, cwd=scene.project), "build/g", "make it")
+    (scene.plain / ".git").write_text("gitdir: build/link\n")
+    (scene.plain / "build/link").symlink_to("../away")
+    (scene.plain / "away/hooks").mkdir(parents=True)
+    replaced = script.replace("build/g", "build/link")
+    done = t.run(*sandboxed, "sh", "-c", f"cd {scene.plain}; touch build/here; "
+                 f"rm -f build/link; mv build/link build/moved; {replaced}", cwd=scene.project)
+    t.equal(((scene.plain / "build/here").exists(), list((scene.plain / "away").rglob("*")),
+             (scene.plain / "build/link").is_symlink()),
+            (True, [scene.plain / "away/hooks"], True), str(done))
+    t.run("sh", "-c", script, cwd=scene.plain)
+    t.true(hook.exists(), "without")
+
+
+@case("I10 a worktree in a bare repository can be written, and no part of the repository")
+@staged
+def _(t, scene):
+    bare, main_tree = scene.plain / "bare", scene.plain / "bare/main"
+    for folder in (bare / "hooks", bare / "worktrees/main", main_tree):
+        folder.mkdir(parents=True)
+    (main_tree / ".git").write_text("gitdir: ../worktrees/main\n")
+    (bare / "worktrees/main/commondir").write_text("../..\n")
+    scene.own(scene.plain)
+    script = "touch here; touch ../hooks/no ../config ../worktrees/main/no; echo x >.git; exit 0"
+    done = t.run(*scene.sandboxed("--writable", ".", writable=False), "sh", "-c", script, cwd=main_tree)
+    t.equal((done.status, (main_tree / "here").exists(), list((bare / "hooks").iterdir()),
+             (bare / "config").exists(), (bare / "worktrees/main/no").exists(),
+             (main_tree / ".git").read_text()),
+            (0, True, [], False, False, "gitdir: ../worktrees/main\n"), str(done))
+    refused(t, t.run(*scene.sandboxed("--writable", ".", "--writable", bare / "hooks", writable=False),
+                     "true", cwd=main_tree), "hooks")
+
+
 @attack("root-in-root", "I10 I2", "moves the folder above the .git of a root that lies in another",
         "succeeds", "a mount cannot be renamed: EBUSY")
 @staged

@@ -130,6 +130,7 @@ static void a_link_is_covered(void **state)
 {
     struct place *place = *state;
     struct trial trial = {.request = {.writable = WORDS(".")}};
+    assert_int_equal(mkdirat(place->fd, "elsewhere", 0755), 0);
     assert_int_equal(symlinkat("elsewhere", place->fd, ".git"), 0);
     trial_plan(&trial, place);
     with_string path = memory_format("%s/.git", trial.path);
@@ -250,6 +251,107 @@ static void a_worktree_in_a_bare_repository_is_no_part_of_it(void **state)
     trial_done(&trial);
 }
 
+static void write_or_link(const struct place *place, const char *name, const char *text)
+{
+    (void)unlinkat(place->fd, name, 0);
+    if (text && strncmp(text, "-> ", 3) == 0) {
+        assert_int_equal(symlinkat(text + 3, place->fd, name), 0);
+    } else if (text) {
+        put(place, name, text);
+    }
+}
+
+/* I10: what git is led to and is not there yet, the payload could make; and what .berm leads to. */
+static void what_is_not_there_yet_cannot_be_closed(void **state)
+{
+    struct place *place = *state;
+    static const char *const folders[] = {"build", "kept", "other", "other/kept"};
+    for (size_t i = 0; i < countof(folders); i++) {
+        assert_int_equal(mkdirat(place->fd, folders[i], 0755), 0);
+    }
+    put(place, "build/file", "");
+    static const struct {
+        const char *root;
+        const char *git;
+        const char *commondir; /* in kept */
+        const char *inner;     /* .git in other */
+        const char *berm;      /* and its .berm */
+        bool may;
+    } cases[] = {
+        {"build", "gitdir: kept\n", NULL, NULL, NULL, true},
+        {"build", "gitdir: build/g\n", NULL, NULL, NULL, false},
+        {"other", "gitdir: build/g\n", NULL, NULL, NULL, true},
+        {"build", "gitdir: gone/g\n", NULL, NULL, NULL, true},
+        {"build", "gitdir: build/x/../../kept\n", NULL, NULL, NULL, false},
+        {"build", "gitdir: build/file/g\n", NULL, NULL, NULL, false},
+        {"build", "-> build/g", NULL, NULL, NULL, false},
+        {"other", "-> build/g", NULL, NULL, NULL, true},
+        {"build", "gitdir: kept\n", "../build/c\n", NULL, NULL, false},
+        {"other", "gitdir: kept\n", "../build/c\n", NULL, NULL, true},
+        {"build", "gitdir: kept\n", "-> ../build/c", NULL, NULL, false},
+        {"other", "gitdir: kept\n", "-> ../build/c", NULL, NULL, true},
+        {"build", "-> kept", "../build/c\n", NULL, NULL, false},
+        {"other", NULL, NULL, "gitdir: g\n", NULL, false},
+        {"other", NULL, NULL, "gitdir: ../g\n", NULL, true},
+        {"other", NULL, NULL, "-> g", NULL, false},
+        {"other", NULL, NULL, "-> ../g", NULL, true},
+        {"other", NULL, NULL, "gitdir: kept\n", NULL, true}, /* without commondir */
+        {"other", NULL, NULL, NULL, "-> b", false},
+        {"other", NULL, NULL, NULL, "-> ../b", true},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        write_or_link(place, ".git", cases[i].git);
+        write_or_link(place, "kept/commondir", cases[i].commondir);
+        write_or_link(place, "other/.git", cases[i].inner);
+        write_or_link(place, "other/.berm", cases[i].berm);
+        struct trial trial = {.request = {.writable = WORDS(cases[i].root)}};
+        trial_plan(&trial, place);
+        if (checks_ok(&trial.checks) != cases[i].may ||
+            (!cases[i].may && !was_refused(&trial.checks, CHECK_ROOTS, "not there"))) {
+            fail_msg("%zu: %s", i, cases[i].root);
+        }
+        trial_done(&trial);
+    }
+}
+
+/* I10: nor can what leads there be led elsewhere: a link in a root, or a folder that only ".." passes. */
+static void the_way_that_git_is_led_is_closed(void **state)
+{
+    struct place *place = *state;
+    static const char *const folders[] = {"build", "build/a", "kept"};
+    for (size_t i = 0; i < countof(folders); i++) {
+        assert_int_equal(mkdirat(place->fd, folders[i], 0755), 0);
+    }
+    put(place, "build/common", "../kept\n");
+    assert_int_equal(symlinkat("../kept", place->fd, "build/link"), 0);
+    static const struct {
+        const char *git;
+        const char *commondir;
+        enum launch_kind kind;
+        const char *path;
+    } cases[] = {
+        {"gitdir: build/link\n", NULL, LAUNCH_MASK, "build/link"},
+        {"-> build/link", NULL, LAUNCH_MASK, "build/link"},
+        {"gitdir: build/a/../../kept\n", NULL, LAUNCH_PIN, "build/a"},
+        {"gitdir: kept\n", "-> ../build/common", LAUNCH_CLOSE, "build/common"},
+        {"gitdir: kept\n", "../build/link\n", LAUNCH_MASK, "build/link"},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        write_or_link(place, ".git", cases[i].git);
+        write_or_link(place, "kept/commondir", cases[i].commondir);
+        struct trial trial = {.request = {.writable = WORDS("build")}};
+        trial_plan(&trial, place);
+        with_string path = memory_format("%s/%s", trial.path, cases[i].path);
+        with_string root = memory_format("%s/build", trial.path);
+        if (!has_rule(trial.sandbox, cases[i].kind, path)) {
+            fail_msg("%zu: %s", i, path);
+        }
+        assert_true(checks_ok(&trial.checks));
+        assert_false(has_rule(trial.sandbox, LAUNCH_PIN, root));
+        trial_done(&trial);
+    }
+}
+
 /* A folder that git is led to from its own .git would be closed as a whole. */
 static void a_root_that_is_its_own_git_folder_is_refused(void **state)
 {
@@ -348,6 +450,8 @@ int main(void)
         IN_PLACE(where_git_is_led_is_closed),
         IN_PLACE(where_git_is_led_from_above_is_closed),
         IN_PLACE(a_worktree_in_a_bare_repository_is_no_part_of_it),
+        IN_PLACE(what_is_not_there_yet_cannot_be_closed),
+        IN_PLACE(the_way_that_git_is_led_is_closed),
         IN_PLACE(a_root_that_is_its_own_git_folder_is_refused),
         IN_PLACE(a_root_in_a_root_is_pinned),
         IN_PLACE(berms_state_is_closed_with_the_way_to_it),
