@@ -139,6 +139,27 @@ static bool read_line(const struct host_path *file, const char *key, char *line,
     return true;
 }
 
+/* By whatever name: a repository may have its folder anywhere in a root. */
+static bool is_closed(const struct sandbox *sandbox, const char *path)
+{
+    for (size_t i = 0; i < sandbox->rule_count; i++) {
+        const struct sandbox_rule *rule = &sandbox->rules[i];
+        bool closes = rule->kind == LAUNCH_CLOSE || rule->kind == LAUNCH_MASK;
+        if (closes && path_is_beneath(path, rule->path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By its own .git, or by what was closed so far. */
+static bool stays_closed(const struct sandbox *sandbox, const struct writable_root *root,
+                         const char *within)
+{
+    with_string git = memory_format("%s/.git", root->path);
+    return path_is_beneath(within, git) || is_closed(sandbox, within);
+}
+
 /* The payload could make what is not there yet, where nothing can be closed. */
 static void refuse_missing(const struct sandbox *sandbox, const char *folder, const struct way *way,
                            struct checks *checks)
@@ -149,7 +170,7 @@ static void refuse_missing(const struct sandbox *sandbox, const char *folder, co
         with_string saw = memory_format("a .git, .berm or commondir in '%s' leads to '%s', which "
                                         "is not there: the payload could make it",
                                         folder, way->missing);
-        if (within) {
+        if (within && !stays_closed(sandbox, root, within)) {
             sandbox_refuse(checks, CHECK_ROOTS,
                            memory_format("'%s' cannot be writable", root->path), saw,
                            "make it, or remove what names it");
@@ -403,19 +424,6 @@ static bool is_plain(const char *rest, bool git_may_be)
         rest += rest[0] == '/' && rest[1] != '\0';
     }
     return true;
-}
-
-/* By whatever name: a repository may have its folder anywhere in a root. */
-static bool is_closed(const struct sandbox *sandbox, const char *path)
-{
-    for (size_t i = 0; i < sandbox->rule_count; i++) {
-        const struct sandbox_rule *rule = &sandbox->rules[i];
-        bool closes = rule->kind == LAUNCH_CLOSE || rule->kind == LAUNCH_MASK;
-        if (closes && path_is_beneath(path, rule->path)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static const char *rest_of(const char *path, const char *root)

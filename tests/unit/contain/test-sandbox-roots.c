@@ -314,6 +314,28 @@ static void what_is_not_there_yet_cannot_be_closed(void **state)
     }
 }
 
+/* Where it would lie is closed: a part of a repository that is not there, as of a submodule that was never fetched. */
+static void what_is_missing_in_a_closed_place_stays_so(void **state)
+{
+    struct place *place = *state;
+    static const char *const folders[] = {".git", "sub", "led", "led/kept"};
+    for (size_t i = 0; i < countof(folders); i++) {
+        assert_int_equal(mkdirat(place->fd, folders[i], 0755), 0);
+    }
+    put(place, "sub/.git", "gitdir: ../.git/modules/sub\n");
+    put(place, "led/.git", "gitdir: kept\n");
+    put(place, "led/kept/commondir", "gone\n");
+    char *const *const cases[] = {WORDS(".", "sub"), WORDS("sub", "."), WORDS("sub"), WORDS("led")};
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct trial trial = {.request = {.writable = cases[i]}};
+        trial_plan(&trial, place);
+        if (!checks_ok(&trial.checks)) {
+            fail_msg("%zu: %s", i, checks_first_failed(&trial.checks)->saw);
+        }
+        trial_done(&trial);
+    }
+}
+
 /* I10: nor can what leads there be led elsewhere: a link in a root, or a folder that only ".." passes. */
 static void the_way_that_git_is_led_is_closed(void **state)
 {
@@ -451,6 +473,7 @@ int main(void)
         IN_PLACE(where_git_is_led_from_above_is_closed),
         IN_PLACE(a_worktree_in_a_bare_repository_is_no_part_of_it),
         IN_PLACE(what_is_not_there_yet_cannot_be_closed),
+        IN_PLACE(what_is_missing_in_a_closed_place_stays_so),
         IN_PLACE(the_way_that_git_is_led_is_closed),
         IN_PLACE(a_root_that_is_its_own_git_folder_is_refused),
         IN_PLACE(a_root_in_a_root_is_pinned),
