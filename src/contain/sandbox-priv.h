@@ -6,6 +6,7 @@
  *   sockets.c            control sockets that a path leads to
  *   sandbox-plan.c       what is open and what is closed: the policy
  *   sandbox-roots.c      its part about what may be written
+ *   sandbox-git.c        and about where git is led to
  *   sandbox-sources.c    and about copies that are shown in the place of something
  *   sandbox-bwrap.c      mounts → bubblewrap's arguments
  *   sandbox-launch.c     rules → the launcher's plan
@@ -236,6 +237,22 @@ void roots_plan(const struct sandbox_request *request, struct sandbox *sandbox, 
                 struct checks *checks);
 void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
                  struct writable_root *root, struct checks *checks);
+
+/* The place, in every root that it lies in, with the way to it; that way alone, to a path of a root; and whether a path of a
+ * root is closed by the rules so far, by whatever name: a repository may have its folder anywhere. */
+void roots_close_place(struct sandbox *sandbox, enum launch_kind kind, const char *path,
+                       const struct stat *stat, const char *origin);
+void roots_pin_down_to(struct sandbox *sandbox, const char *root, const char *path);
+bool roots_hold_closed(const struct sandbox *sandbox, const char *path) must_check;
+
+/* sandbox-git.c: what the entry of a folder leads to, -errno: to nothing that is there; all that git is led to from a folder's
+ * .git; and from those of the folders above a root. */
+int git_close_led(struct sandbox *sandbox, const struct writable_root *folder, const char *name,
+                  const char *origin, struct checks *checks, struct host_path *ret_place);
+void git_close_way(struct sandbox *sandbox, const struct writable_root *root,
+                   struct checks *checks);
+void git_close_ways_from_above(struct sandbox *sandbox, const struct writable_root *root,
+                               struct checks *checks);
 
 /* Where a place of the host is within a root, by identity: another bind of it has another path (I10). NULL: it is not.
  * The caller frees it. */

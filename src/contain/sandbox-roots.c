@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "file.h"
@@ -59,7 +58,7 @@ static void add_once(struct sandbox *sandbox, enum launch_kind kind, const char 
 
 /* Nobody in the sandbox can rename a mount point: the folders from the root down to what is closed
  * are made such, or the closed one could be moved away and another be put in its place. */
-static void pin_down_to(struct sandbox *sandbox, const char *root, const char *path)
+void roots_pin_down_to(struct sandbox *sandbox, const char *root, const char *path)
 {
     if (strlen(path) <= strlen(root)) {
         return; /* the root itself, which is a mount point */
@@ -93,14 +92,14 @@ char *path_in_root(const struct writable_root *root, const char *path)
 }
 
 /* In every root that it lies in: what is at the top of one may be deep in another. */
-static void close_place(struct sandbox *sandbox, enum launch_kind kind, const char *path,
-                        const struct stat *stat, const char *origin)
+void roots_close_place(struct sandbox *sandbox, enum launch_kind kind, const char *path,
+                       const struct stat *stat, const char *origin)
 {
     for (size_t i = 0; i < sandbox->root_count; i++) {
         const struct writable_root *root = &sandbox->roots[i];
         with_string within = path_in_root(root, path);
         if (within) {
-            pin_down_to(sandbox, root->path, within);
+            roots_pin_down_to(sandbox, root->path, within);
             add_once(sandbox, kind, within, stat, origin);
         }
     }
@@ -117,187 +116,8 @@ static void close_entry(struct sandbox *sandbox, const struct writable_root *roo
     with_string path = memory_format("%s/%s", root->path, name);
     /* A link could be replaced, so it is covered itself: what it leads to is then not to be had. */
     bool is_link = S_ISLNK(stat.st_mode);
-    close_place(sandbox, is_link ? LAUNCH_MASK : LAUNCH_CLOSE, path, is_link ? &stat : NULL,
-                origin);
-}
-
-/* The one line of a file of git's that names a folder, behind `key`; of the file that was looked at. */
-static bool read_line(const struct host_path *file, const char *key, char *line, size_t size)
-{
-    char held[32];
-    (void)snprintf(held, sizeof held, "/proc/self/fd/%d", fd_num(&file->fd));
-    with_fd fd =
-        fd_adopt(S_ISREG(file->stat.st_mode) ? os_openat(AT_FDCWD, held, O_RDONLY, 0) : -ENOENT);
-    ssize_t got = fd_is_open(&fd) ? os_read(fd_num(&fd), line, size - 1) : fd_error(&fd);
-    size_t skipped = strlen(key);
-    if (got < (ssize_t)skipped || memcmp(line, key, skipped) != 0) {
-        return false;
-    }
-    line[got] = '\0';
-    line[strcspn(line, "\r\n")] = '\0';
-    memmove(line, line + skipped, strlen(line + skipped) + 1);
-    return true;
-}
-
-/* By whatever name: a repository may have its folder anywhere in a root. */
-static bool is_closed(const struct sandbox *sandbox, const char *path)
-{
-    for (size_t i = 0; i < sandbox->rule_count; i++) {
-        const struct sandbox_rule *rule = &sandbox->rules[i];
-        bool closes = rule->kind == LAUNCH_CLOSE || rule->kind == LAUNCH_MASK;
-        if (closes && path_is_beneath(path, rule->path)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* By its own .git, or by what was closed so far. */
-static bool stays_closed(const struct sandbox *sandbox, const struct writable_root *root,
-                         const char *within)
-{
-    with_string git = memory_format("%s/.git", root->path);
-    return path_is_beneath(within, git) || is_closed(sandbox, within);
-}
-
-/* The payload could make what is not there yet, where nothing can be closed. */
-static void refuse_missing(const struct sandbox *sandbox, const char *folder, const struct way *way,
-                           struct checks *checks)
-{
-    for (size_t i = 0; i < sandbox->root_count; i++) {
-        const struct writable_root *root = &sandbox->roots[i];
-        with_string within = path_in_root(root, way->nearest);
-        with_string saw = memory_format("a .git, .berm or commondir in '%s' leads to '%s', which "
-                                        "is not there: the payload could make it",
-                                        folder, way->missing);
-        if (within && !stays_closed(sandbox, root, within)) {
-            sandbox_refuse(checks, CHECK_ROOTS,
-                           memory_format("'%s' cannot be writable", root->path), saw,
-                           "make it, or remove what names it");
-        }
-    }
-}
-
-/* Of the way to what is closed nothing that lies in a root can be put in another's place. */
-static void close_way(struct sandbox *sandbox, const struct way *way, const char *origin)
-{
-    for (size_t i = 0; i < way->folders.count; i++) {
-        with_string inside = memory_format("%s/.", way->folders.strings[i]);
-        for (size_t j = 0; j < sandbox->root_count; j++) {
-            const struct writable_root *root = &sandbox->roots[j];
-            with_string within = path_in_root(root, inside);
-            if (within) {
-                pin_down_to(sandbox, root->path, within);
-            }
-        }
-    }
-    for (size_t i = 0; i < way->links.count; i++) {
-        struct stat stat;
-        const char *path = way->links.strings[i];
-        if (os_stat_entry(AT_FDCWD, path, &stat) == 0 && S_ISLNK(stat.st_mode)) {
-            close_place(sandbox, LAUNCH_MASK, path, &stat, origin);
-        }
-    }
-}
-
-/* What a name in a folder leads to, through links, wherever that lies in a root. */
-static int close_target(struct sandbox *sandbox, const struct writable_root *folder,
-                        const char *name, const char *origin, struct checks *checks,
-                        struct host_path *ret_place)
-{
-    with_way way = {0};
-    way_follow(fd_num(&folder->fd), name, &way);
-    close_way(sandbox, &way, origin);
-    if (way.missing) {
-        refuse_missing(sandbox, folder->path, &way, checks);
-    }
-    int result = host_path_open(fd_num(&folder->fd), name, ret_place);
-    if (result == 0) {
-        close_place(sandbox, LAUNCH_CLOSE, ret_place->path, NULL, origin);
-    }
-    return result;
-}
-
-/* The same of an entry, which need not be there. */
-static int close_led(struct sandbox *sandbox, const struct writable_root *folder, const char *name,
-                     const char *origin, struct checks *checks, struct host_path *ret_place)
-{
-    struct stat stat;
-    return sandbox_has_entry(fd_num(&folder->fd), name, &stat)
-               ? close_target(sandbox, folder, name, origin, checks, ret_place)
-               : -ENOENT;
-}
-
-/* What git itself has in its folder. Source: gitrepository-layout(5). */
-static bool is_part_of_git(const char *path, const char *git)
-{
-    static const char *const parts[] = {"branches", "hooks", "info",    "logs",     "modules",
-                                        "objects",  "refs",  "remotes", "worktrees"};
-    for (size_t i = 0; i < countof(parts); i++) {
-        with_string part = memory_format("%s/%s", git, parts[i]);
-        if (path_is_beneath(path, part)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A part of git's folder under another name: what would be closed is above it. In a bare repository there may be
- * worktrees as well: `holder`, whose .git led there, is one. */
-static void refuse_within(const struct sandbox *sandbox, const char *git, const char *holder,
-                          struct checks *checks)
-{
-    bool is_around = path_is_beneath(holder, git) && strcmp(holder, git) != 0;
-    for (size_t i = 0; i < sandbox->root_count; i++) {
-        const char *path = sandbox->roots[i].path;
-        bool is_apart = is_around && (path_is_beneath(path, holder) || !is_part_of_git(path, git));
-        if (path_is_beneath(path, git) && strcmp(path, git) != 0 && !is_apart) {
-            sandbox_refuse(checks, CHECK_ROOTS, memory_format("'%s' cannot be writable", path), git,
-                           "that is a folder of git's, which stays closed: give another");
-        }
-    }
-}
-
-/* Outside, git goes on from .git: through a link, through a file that names a folder, and from that
- * folder to the common one. Whatever it comes to is closed where it lies in a root. */
-static void close_way_of_git(struct sandbox *sandbox, const struct writable_root *root,
-                             struct checks *checks)
-{
-    static const char origin[] = "git is led there from outside";
-    char line[4096 + 16];
-    with_host_path first = {0};
-    with_host_path folder = {0};
-    with_host_path file = {0};
-    with_host_path common = {0};
-    if (close_led(sandbox, root, ".git", origin, checks, &first) < 0) {
-        return;
-    }
-    bool named = read_line(&first, "gitdir: ", line, sizeof line);
-    if (close_target(sandbox, root, named ? line : ".git", origin, checks, &folder) < 0) {
-        return;
-    }
-    refuse_within(sandbox, folder.path, root->path, checks);
-    const struct writable_root at = {.fd = folder.fd, .path = folder.path};
-    if (close_led(sandbox, &at, "commondir", origin, checks, &file) == 0 &&
-        read_line(&file, "", line, sizeof line) &&
-        close_target(sandbox, &at, line, origin, checks, &common) == 0) {
-        refuse_within(sandbox, common.path, root->path, checks);
-    }
-}
-
-/* A root may lie in a repository, which has its folder of git's there. */
-static void close_ways_from_above(struct sandbox *sandbox, const struct writable_root *root,
-                                  struct checks *checks)
-{
-    with_string above = memory_copy_string(root->path);
-    for (char *slash = strrchr(above, '/'); slash && slash != above; slash = strrchr(above, '/')) {
-        *slash = '\0';
-        with_host_path place = {0};
-        if (host_path_open(AT_FDCWD, above, &place) == 0) {
-            const struct writable_root at = {.fd = place.fd, .path = place.path};
-            close_way_of_git(sandbox, &at, checks);
-        }
-    }
+    roots_close_place(sandbox, is_link ? LAUNCH_MASK : LAUNCH_CLOSE, path, is_link ? &stat : NULL,
+                      origin);
 }
 
 /* Whoever can write its folder can replace a report (RS-1). */
@@ -330,12 +150,12 @@ void roots_close(const struct sandbox_request *request, struct sandbox *sandbox,
 {
     close_entry(sandbox, root, ".git", &root->had_git, "hooks and configuration of a repository");
     close_entry(sandbox, root, ".berm", &root->had_berm, "the project's evidence");
-    close_way_of_git(sandbox, root, checks);
-    close_ways_from_above(sandbox, root, checks);
+    git_close_way(sandbox, root, checks);
+    git_close_ways_from_above(sandbox, root, checks);
     with_host_path evidence = {0};
-    (void)close_led(sandbox, root, ".berm", "the project's evidence", checks, &evidence);
+    (void)git_close_led(sandbox, root, ".berm", "the project's evidence", checks, &evidence);
     if (request->state_dir) {
-        close_place(sandbox, LAUNCH_MASK, request->state_dir, NULL, "berm's own state");
+        roots_close_place(sandbox, LAUNCH_MASK, request->state_dir, NULL, "berm's own state");
     }
     if (has_rule(sandbox, LAUNCH_CLOSE, root->path)) {
         sandbox_refuse(checks, CHECK_ROOTS,
@@ -426,6 +246,18 @@ static bool is_plain(const char *rest, bool git_may_be)
     return true;
 }
 
+bool roots_hold_closed(const struct sandbox *sandbox, const char *path)
+{
+    for (size_t i = 0; i < sandbox->rule_count; i++) {
+        const struct sandbox_rule *rule = &sandbox->rules[i];
+        bool closes = rule->kind == LAUNCH_CLOSE || rule->kind == LAUNCH_MASK;
+        if (closes && path_is_beneath(path, rule->path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *rest_of(const char *path, const char *root)
 {
     const char *rest = path + strlen(root);
@@ -443,7 +275,7 @@ enum sandbox_place sandbox_place_of(const struct sandbox *sandbox, const char *p
     }
     const char *top = root ? root->path : "/tmp";
     if ((!root && !path_is_beneath(path, top)) || !is_plain(rest_of(path, top), !root) ||
-        is_closed(sandbox, path)) {
+        roots_hold_closed(sandbox, path)) {
         return SANDBOX_NOWHERE;
     }
     *ret_rest = rest_of(path, top);

@@ -64,6 +64,8 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     "tests/contract/portable.py": ("os/portable",),
     # what contain.c chose, told
     "tests/unit/contain/test-contain.c": ("contain/adapter",),
+    # what is closed in a root, and why one is refused
+    "tests/unit/contain/test-sandbox-roots.c": ("contain/sandbox-git",),
     # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
     "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-delegated",
                                         "contain/scope-systemd", "contain/scope-unit"),
