@@ -115,7 +115,7 @@ struct option {
         *words; /* NULL-terminated; values of KIND_WORD, else what completion offers */
     enum completion completion;
     bool repeatable;
-    bool optional_value; /* a flag that takes --name=VALUE too (KIND_TEXT) */
+    bool optional_value; /* a flag that takes --name=VALUE too; bare, .text is NULL */
     bool accepts_none;
     bool needed;         /* the verb makes no sense without it */
     const char *alias;   /* a second name: of a flag ("-a"), or of a number, for which it takes a */

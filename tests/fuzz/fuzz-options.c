@@ -27,7 +27,8 @@ static void check_value(const struct option *option, const struct option_value *
            (!option->alias || strcmp(value->spelled, option->alias) != 0));
     bool number =
         option->kind == KIND_SIZE || option->kind == KIND_COUNT || option->kind == KIND_DURATION;
-    bool none = option->accepts_none && value->number == OPTION_NONE;
+    bool none = (option->accepts_none && value->number == OPTION_NONE) ||
+                (option->optional_value && !value->text);
     BUG_IF(number && !none && (value->number < option->minimum || value->number > option->maximum));
     BUG_IF(option->kind == KIND_TEXT && !option->optional_value &&
            (!value->text || !value->text[0]));

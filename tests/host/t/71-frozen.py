@@ -169,6 +169,7 @@ def _(t):
     (top / "out/lib").unlink()
     done, record = run(t, top, "bench/work", "b")
     refused(t, done, record, "'bench/work' is a part of the source that is frozen")
+    (top / "out/seen").unlink()
     (top / ".git").rename(top / "out/kept.git")
     (top / "out/.gitignore").write_text("kept*\n")
     (top / ".git").write_text("gitdir: out/../out/kept.git\n")

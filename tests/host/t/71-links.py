@@ -47,7 +47,8 @@ def _(t):
 @case("SB-8 R21 a link in a temporary folder leads nowhere at a tier, and ends the run; without a tier it does neither")
 def _(t):
     script = "ln -s /etc/hostname /tmp/out && cat /tmp/out; ln -s x /dev/shm/y\n"
-    done, report = run(t, script + "exec sleep 1000\n")
+    # A sample may meet the first link at once: the command is asked to end then, and first follows it all the same.
+    done, report = run(t, f"trap '' TERM; {script}trap - TERM; exec sleep 1000\n")
     found = stopped(t, done, report, "temporary_symlink")
     t.true(0 < len(found["paths"]) == found["symlinks"] and set(found["paths"]) <= {"tmp/out", "dev/shm/y"}, str(found))
     t.equal((done.out, found["obstacle"]), (b"", None))
