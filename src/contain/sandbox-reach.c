@@ -89,21 +89,28 @@ static bool is_closed(const struct sandbox *sandbox, const struct folder *folder
            (owns || !(facts->st_mode & S_IXGRP) || !acl_lets_pass(sandbox, folder));
 }
 
-/* Modes beneath a writable root are the payload's own to change, by whatever path: another mount may show the root, or a
- * folder beneath it, elsewhere. */
-static bool may_be_opened(const struct sandbox *sandbox, const char *path)
+static bool is_in_a_root(const struct sandbox *sandbox, const char *path)
 {
-    with_strvec paths = {0};
-    strvec_push(&paths, path);
-    mounts_other_paths(&sandbox->host_mounts, path, &paths);
-    for (size_t i = 0; i < paths.count * sandbox->root_count; i++) {
-        const struct writable_root *root = &sandbox->roots[i % sandbox->root_count];
-        with_string within = path_in_root(root, paths.strings[i / sandbox->root_count]);
+    for (size_t i = 0; i < sandbox->root_count; i++) {
+        with_string within = path_in_root(&sandbox->roots[i], path);
         if (within) {
             return true;
         }
     }
     return false;
+}
+
+/* Modes beneath a writable root are the payload's own to change, by whatever path: another mount may show the root, or a
+ * folder beneath it, elsewhere. */
+static bool may_be_opened(const struct sandbox *sandbox, const char *path)
+{
+    with_strvec others = {0};
+    bool found = is_in_a_root(sandbox, path);
+    mounts_other_paths(&sandbox->host_mounts, path, &others);
+    for (size_t i = 0; i < others.count && !found; i++) {
+        found = is_in_a_root(sandbox, others.strings[i]);
+    }
+    return found;
 }
 
 bool sandbox_is_out_of_reach(const struct sandbox *sandbox, const char *path)

@@ -63,6 +63,7 @@ int os_fstat(int fd, struct stat *ret_stat) must_check;
 /* Of the entry itself, a link is not followed. */
 int os_stat_entry(int dir_fd, const char *name, struct stat *ret_stat) must_check;
 int os_fstatfs(int fd, struct statfs *ret_statfs) must_check;
+/* Ended by a zero byte, and cut where it is longer than size - 1. */
 ssize_t os_readlinkat(int dir_fd, const char *path, char *target, size_t size) must_check;
 int os_faccessat(int dir_fd, const char *path, int mode) must_check; /* effective ids */
 ssize_t os_fgetxattr(int fd, const char *name, void *value, size_t size) must_check;

@@ -76,12 +76,11 @@ static bool is_missing(int result)
 static int read_path(int fd, char path[LINK_SIZE])
 {
     with_string own = memory_format("/proc/self/fd/%d", fd);
-    ssize_t n = os_readlinkat(AT_FDCWD, own, path, LINK_SIZE - 1);
+    ssize_t n = os_readlinkat(AT_FDCWD, own, path, LINK_SIZE);
     if (n < 0) {
         return (int)n;
     }
     size_t behind = sizeof deleted - 1;
-    path[n] = '\0';
     if ((size_t)n > behind && strcmp(path + n - behind, deleted) == 0) {
         path[(size_t)n - behind] = '\0';
     }
