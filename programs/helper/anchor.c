@@ -92,6 +92,13 @@ static void take_unit(struct anchor *anchor, const struct anchor_unit *unit, siz
     say(ANCHOR_READY);
 }
 
+static void join(const struct fd *folder)
+{
+    const struct anchor_joined joined = {.word = ANCHOR_JOINED,
+                                         .result = os_cgroup_join(fd_num(folder))};
+    (void)!os_send(ANCHOR_CHANNEL_FD, &joined, sizeof joined); /* likewise */
+}
+
 static void take_folders(struct anchor *anchor, struct fd folders[ANCHOR_FOLDERS])
 {
     for (size_t i = 0; i < ANCHOR_FOLDERS; i++) {
@@ -117,6 +124,11 @@ static bool obey(struct anchor *anchor)
     switch (packet.order) {
     case ANCHOR_UNIT:
         take_unit(anchor, &packet, (size_t)got);
+        break;
+    case ANCHOR_JOIN:
+        if (fd_is_open(&folders[0])) {
+            join(&folders[0]);
+        }
         break;
     case ANCHOR_HOLD:
         if (fd_is_open(&folders[0])) {

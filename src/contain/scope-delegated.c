@@ -2,6 +2,7 @@
 #include "scope-priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 /* A cgroup hands on what it has only while no process is in it; the root is the exception. */
 static int hand_on(struct scope *scope, struct err *err)
@@ -28,27 +29,7 @@ static int hand_on(struct scope *scope, struct err *err)
     return 0;
 }
 
-static int move(struct scope *scope, int folder_fd, struct proc_identity who, struct err *err)
-{
-    if (scope_anchor_lives(scope, err) < 0) {
-        return -1;
-    }
-    int result = os_cgroup_move(folder_fd, who.pid);
-    if (result < 0) {
-        (void)err_sys(err, result, "cannot move process %d into '%s/%s'%s", who.pid,
-                      scope->offer.place, scope->name,
-                      result == -EACCES
-                          ? " (the cgroup.procs of the nearest cgroup above both must "
-                            "be writable: start berm beneath the cgroup that it is "
-                            "to use)"
-                          : "");
-        err->code = ERR_UNAVAILABLE;
-        return -1;
-    }
-    return 0;
-}
-
-static int begin(struct scope *scope, struct err *err)
+static int make_folder(struct scope *scope, struct err *err)
 {
     scope->parent = fd_adopt(os_cgroup_open(scope->offer.place));
     if (!fd_is_open(&scope->parent)) {
@@ -67,13 +48,26 @@ static int begin(struct scope *scope, struct err *err)
     return 0;
 }
 
+/* The kernel takes its time for the first that moves: the anchor waits for it, and berm works meanwhile. */
+static int begin(struct scope *scope, struct err *err)
+{
+    if (make_folder(scope, err) < 0) {
+        return -1;
+    }
+    if (scope_anchor_join(scope, fd_num(&scope->folder), err) < 0) {
+        (void)!os_cgroup_remove(fd_num(&scope->parent), scope->name); /* the watchdog knows it too */
+        return -1;
+    }
+    return 0;
+}
+
 static int join(struct scope *scope, struct err *err)
 {
-    const struct scope_request *request = &scope->request;
-    int folder = fd_num(&scope->folder);
+    char where[CGROUP_PATH_SIZE + SCOPE_NAME_SIZE];
+    (void)snprintf(where, sizeof where, "%s/%s", scope->offer.place, scope->name);
     return scope_set_outer(scope, false, err) < 0 ||
-                   move(scope, folder, request->anchor, err) < 0 ||
-                   scope_find_folder(scope, request->anchor, err) < 0
+                   scope_anchor_joined(scope, where, err) < 0 ||
+                   scope_find_folder(scope, scope->request.anchor, err) < 0
                ? -1
                : 0;
 }

@@ -115,24 +115,24 @@ static int make_leaf(struct scope *scope, const char *name, struct fd *ret_leaf,
 }
 
 /* Out of the scope itself, and in a leaf: no internal processes. */
-static int settle(struct scope *scope, struct proc_identity who, struct err *err)
+static int settle(struct scope *scope, struct err *err)
 {
-    if (scope_anchor_lives(scope, err) < 0) {
-        return -1;
-    }
+    const struct proc_identity who = scope->request.anchor;
     char wanted[CGROUP_PATH_SIZE + sizeof "/" ANCHOR_OWN_LEAF_NAME];
     char seen[CGROUP_PATH_SIZE] = "";
     (void)snprintf(wanted, sizeof wanted, "%s/" ANCHOR_OWN_LEAF_NAME, scope->cgroup);
-    int result = os_cgroup_move(fd_num(&scope->anchor_folder), who.pid);
-    result = result < 0 ? result : scope_cgroup_of(who, seen);
+    if (scope_anchor_join(scope, fd_num(&scope->anchor_folder), err) < 0 ||
+        scope_anchor_joined(scope, wanted, err) < 0) {
+        return -1;
+    }
+    int result = scope_cgroup_of(who, seen);
     if (result < 0) {
-        return err_sys(err, result, "cannot move process %d into '%s/" ANCHOR_OWN_LEAF_NAME "'",
-                       who.pid, scope->path);
+        return err_sys(err, result, "cannot see the cgroup of the anchor");
     }
     return strcmp(seen, wanted) == 0
                ? 0
-               : err_set(err, ERR_UNAVAILABLE, "process %d was moved into '%s' and is in '%s'",
-                         who.pid, wanted, seen);
+               : err_set(err, ERR_UNAVAILABLE, "the anchor went into '%s' and is in '%s'", wanted,
+                         seen);
 }
 
 int scope_set_limits(struct scope *scope, struct err *err)
@@ -181,7 +181,7 @@ int scope_leaves_make(struct scope *scope, struct err *err)
 {
     if (make_leaf(scope, ANCHOR_OWN_LEAF_NAME, &scope->anchor_folder, err) < 0 ||
         make_leaf(scope, ANCHOR_LEAF_NAME, &scope->leaf, err) < 0 ||
-        settle(scope, scope->request.anchor, err) < 0 || hand_down(scope, err) < 0 ||
+        settle(scope, err) < 0 || hand_down(scope, err) < 0 ||
         scope_set_limits(scope, err) < 0 || scope_judge_swap(scope, err) < 0) {
         return -1;
     }

@@ -98,8 +98,10 @@ int scope_events_open(struct scope *scope) must_check;
 /* scope.c */
 /* The folder that the process stands in, by /proc: must be a cgroup of the scope's name. */
 int scope_find_folder(struct scope *scope, struct proc_identity who, struct err *err) must_check;
-/* A cgroup takes a process by its number, and the anchor is nobody's child: once it has ended the number may be
- * another's. The gate's stays its own until its creator has reaped it. */
-int scope_anchor_lives(const struct scope *scope, struct err *err) must_check;
+/* The anchor goes into a cgroup itself: one asks, and hears later whether it did. It is nobody's child, so its number may
+ * be another's once it has ended; the gate's stays its own until its creator has reaped it. The error of a refusal is the
+ * system's, told with `where`. */
+int scope_anchor_join(struct scope *scope, int cgroup_fd, struct err *err) must_check;
+int scope_anchor_joined(struct scope *scope, const char *where, struct err *err) must_check;
 /* The process's cgroup, by its /proc. */
 int scope_cgroup_of(struct proc_identity who, char path[CGROUP_PATH_SIZE]) must_check;

@@ -102,16 +102,6 @@ int scope_find_folder(struct scope *scope, struct proc_identity who, struct err 
                                  "'%s' is another folder than the one that was made", scope->path);
 }
 
-int scope_anchor_lives(const struct scope *scope, struct err *err)
-{
-    int ended = os_poll(scope->request.anchor_pidfd, POLLIN, 0);
-    if (ended < 0) {
-        return err_sys(err, ended, "cannot see whether the anchor of %s lives", scope->name);
-    }
-    return ended == 0 ? 0
-                      : err_set(err, ERR_UNAVAILABLE, "the anchor of %s has ended", scope->name);
-}
-
 /* --- making it ---------------------------------------------------------------------------------- */
 
 static int take_limits(const struct scope_request *request, struct scope_limits *ret_limits,
@@ -142,10 +132,11 @@ static int give_up(struct scope *scope, const char *what, struct err *err)
                : err_set(err, ERR_TIMEOUT, "%s of %s did not answer in time", what, scope->name);
 }
 
-static int hear_anchor(struct scope *scope, enum anchor_word wanted, int64_t deadline_ns,
-                       struct err *err)
+/* Every answer begins with its word. */
+static int hear_anchor(struct scope *scope, enum anchor_word wanted, void *answer, size_t size,
+                       int64_t deadline_ns, struct err *err)
 {
-    char word = 0;
+    const char *word = answer;
     struct patience *patience = &scope->patience;
     int channel = scope->request.anchor_channel;
     int ready = 0;
@@ -155,14 +146,26 @@ static int hear_anchor(struct scope *scope, enum anchor_word wanted, int64_t dea
     if (ready == 0) {
         return give_up(scope, "the anchor", err);
     }
-    ssize_t got = ready > 0 ? os_recv(channel, &word, sizeof word) : ready;
+    ssize_t got = ready > 0 ? os_recv(channel, answer, size) : ready;
     if (got < 0) {
         return err_sys(err, (int)got, "the anchor of %s cannot be heard", scope->name);
     }
-    return got == 1 && word == (char)wanted
+    return got == (ssize_t)size && *word == (char)wanted
                ? 0
                : err_set(err, ERR_UNAVAILABLE, "the anchor of %s %s", scope->name,
                          got == 0 ? "has ended" : "said something unknown");
+}
+
+static int hear_word(struct scope *scope, enum anchor_word wanted, int64_t deadline_ns,
+                     struct err *err)
+{
+    char word;
+    return hear_anchor(scope, wanted, &word, sizeof word, deadline_ns, err);
+}
+
+static int cannot_tell(const struct scope *scope, ssize_t sent, struct err *err)
+{
+    return err_sys(err, sent < 0 ? (int)sent : EIO, "the anchor of %s cannot be told", scope->name);
 }
 
 /* From then on the anchor outlives a stop, and does not leave before it is in its unit. */
@@ -173,10 +176,36 @@ static int name_unit(struct scope *scope, const char *name, int64_t deadline_ns,
     (void)snprintf(unit.name, sizeof unit.name, "%s", name);
     ssize_t sent = os_send(scope->request.anchor_channel, &unit, sizeof unit);
     if (sent != (ssize_t)sizeof unit) {
-        return err_sys(err, sent < 0 ? (int)sent : EIO, "the anchor of %s cannot be told",
-                       scope->name);
+        return cannot_tell(scope, sent, err);
     }
-    return hear_anchor(scope, ANCHOR_READY, deadline_ns, err);
+    return hear_word(scope, ANCHOR_READY, deadline_ns, err);
+}
+
+int scope_anchor_join(struct scope *scope, int cgroup_fd, struct err *err)
+{
+    const char order = ANCHOR_JOIN;
+    const int folders[ANCHOR_FOLDERS] = {cgroup_fd, cgroup_fd};
+    ssize_t sent = os_send_fds(scope->request.anchor_channel, &order, 1, folders, ANCHOR_FOLDERS);
+    return sent == 1 ? 0 : cannot_tell(scope, sent, err);
+}
+
+int scope_anchor_joined(struct scope *scope, const char *where, struct err *err)
+{
+    struct anchor_joined joined;
+    if (hear_anchor(scope, ANCHOR_JOINED, &joined, sizeof joined, scope->request.deadline_ns, err) <
+        0) {
+        return -1;
+    }
+    if (joined.result == 0) {
+        return 0;
+    }
+    (void)err_sys(err, joined.result, "the anchor cannot go into '%s'%s", where,
+                  joined.result == -EACCES
+                      ? " (the cgroup.procs of the nearest cgroup above both must be writable: start "
+                        "berm beneath the cgroup that it is to use)"
+                      : "");
+    err->code = ERR_UNAVAILABLE;
+    return -1;
 }
 
 void scope_expect(const struct scope_offer *offer)
@@ -223,10 +252,9 @@ static int give_folders(struct scope *scope, struct err *err)
     const int folders[ANCHOR_FOLDERS] = {fd_num(&scope->leaf), fd_num(&scope->folder)};
     ssize_t sent = os_send_fds(scope->request.anchor_channel, &order, 1, folders, ANCHOR_FOLDERS);
     if (sent != 1) {
-        return err_sys(err, sent < 0 ? (int)sent : EIO, "the anchor of %s cannot be told",
-                       scope->name);
+        return cannot_tell(scope, sent, err);
     }
-    if (hear_anchor(scope, ANCHOR_HOLDS, scope->request.deadline_ns, err) < 0) {
+    if (hear_word(scope, ANCHOR_HOLDS, scope->request.deadline_ns, err) < 0) {
         return -1;
     }
     scope->holds = true;

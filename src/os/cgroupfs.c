@@ -226,6 +226,11 @@ int os_cgroup_move(int cgroup_fd, pid_t pid)
     return *first ? os_cgroup_write(cgroup_fd, "cgroup.procs", first) : -EINVAL;
 }
 
+int os_cgroup_join(int cgroup_fd)
+{
+    return os_cgroup_write(cgroup_fd, "cgroup.procs", "0");
+}
+
 int os_cgroup_populated(int events_fd)
 {
     char text[256];

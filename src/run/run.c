@@ -251,7 +251,7 @@ static int seal_sandbox(struct run *run, struct err *err)
     return result;
 }
 
-/* While systemd makes the scope there is time for what does not depend on it. */
+/* While the scope is made there is time for what does not depend on it. */
 static int on_asked(void *context, struct err *err)
 {
     struct run *run = context;

@@ -50,18 +50,6 @@ static bool is_wanted(const struct broker *broker)
     return broker->request->offer && broker->request->offer->adapter != SCOPE_NONE;
 }
 
-/* Nobody else works at it: what there is time for meanwhile is done while the anchor starts. */
-static bool is_at_once(const struct broker *broker)
-{
-    return broker->request->offer->adapter == SCOPE_DELEGATED;
-}
-
-static int tell_asked(const struct broker *broker, struct err *err)
-{
-    const struct supervise_request *request = broker->request;
-    return request->on_asked ? request->on_asked(request->on_scope_context, err) : 0;
-}
-
 int hold_prepare(struct broker *broker, struct err *err)
 {
     const struct detach_request duty = {.duty = "anchor"};
@@ -72,12 +60,7 @@ int hold_prepare(struct broker *broker, struct err *err)
         return -1;
     }
     scope_expect(broker->request->offer);
-    int result = is_at_once(broker) ? tell_asked(broker, err) : 0;
-    struct err late = {0};
-    if (detach_finish(&broker->hold.anchor, result < 0 ? &late : err) < 0) {
-        return -1;
-    }
-    return result;
+    return detach_finish(&broker->hold.anchor, err);
 }
 
 /* What came before the scope is asked for counts as well. */
@@ -136,7 +119,7 @@ int hold_begin(struct broker *broker, struct err *err)
     if (scope_begin(&wanted, &hold->scope, err) < 0) {
         return -1;
     }
-    return is_at_once(broker) ? 0 : tell_asked(broker, err);
+    return request->on_asked ? request->on_asked(request->on_scope_context, err) : 0;
 }
 
 static int tell(struct broker *broker, struct err *err)

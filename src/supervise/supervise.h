@@ -109,7 +109,8 @@ struct supervise_request {
     const char *scope_name;
     bool
         with_io; /* a wish: the scope counts what is read and written, which takes it longer to be made */
-    /* Others work at the scope: what does not depend on it is best done now. Called once. May be NULL. */
+    /* Others work at the scope: systemd, or the kernel at its first move. What does not depend on it is best done now.
+     * Called once. May be NULL. */
     int (*on_asked)(void *context, struct err *err);
     /* The scope stands, and the gate is to be moved into its leaf: whoever shall outlive berm is told of it
      * now. May be NULL. */

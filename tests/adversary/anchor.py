@@ -5,6 +5,7 @@ Its folders are ordinary ones here, so the files that it writes stay to be looke
 has it among real cgroups.
 """
 
+import errno
 import os
 import signal
 import socket
@@ -23,6 +24,7 @@ UNIT = "berm-test-0123456789abcdef.scope"
 JOIN_S = 5  # that systemd has to find its number
 HAS_FAULTS = bool(os.environ.get("HELPER_HAS_FAULTS"))
 UNIT_ORDER = struct.Struct("=c7xq256s")
+JOINED = struct.Struct("=c3xi")
 CALLS = 40  # more than it makes but for its waits
 
 
@@ -119,6 +121,26 @@ def _(t):
     anchor.near.close()
 
 
+@case("CT-2 told to, the anchor goes into a cgroup itself, and says what the kernel answered")
+def _(t):
+    anchor = Anchor(t)
+    folder = t.dir / "cgroup"
+    folder.mkdir()
+    here = os.open(folder, os.O_PATH)
+    anchor.say(b"J")  # into none: no answer
+    anchor.say(b"J", here, here)
+    t.equal(JOINED.unpack(anchor.near.recv(64)), (b"j", -errno.ENOENT))
+    (folder / "cgroup.procs").write_text("")
+    anchor.say(b"J", here, here)
+    t.equal(JOINED.unpack(anchor.near.recv(64)), (b"j", 0))
+    t.equal((folder / "cgroup.procs").read_text(), "0")  # whoever writes that goes itself
+    t.true(not any(os.readlink(f"/proc/{anchor.child.pid}/fd/{fd}") == str(folder)
+                   for fd in os.listdir(f"/proc/{anchor.child.pid}/fd")), "nothing of it is kept")
+    os.close(here)
+    anchor.say(b"L")
+    t.equal(anchor.wait(), 0)
+
+
 @case("R15 what a stop of the unit sends does not end the anchor")
 def _(t):
     anchor = Anchor(t, own_unit())
@@ -182,7 +204,7 @@ def _(t):
     anchor = Anchor(t)
     anchor.hold(populated=1)
     here = os.open(t.dir, os.O_PATH)
-    for packet, fds in ((b"?", ()), (b"?", (here, here)), (b"H", ()), (b"H", (here,)), (b"H", (here,) * 3),
+    for packet, fds in ((b"?", ()), (b"?", (here, here)), (b"H", ()), (b"H", (here,)), (b"H", (here,) * 3), (b"J", (here,)),
                         (b"U", ()), (b"Unit", ()), (UNIT_ORDER.pack(b"U", 0, b"a" * 256), ()),
                         (UNIT_ORDER.pack(b"U", 0, b"a" * 255) + b"b", ()), (b"U" + b"a" * 4000, (here,))):
         anchor.say(packet, *fds)

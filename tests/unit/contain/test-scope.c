@@ -206,6 +206,44 @@ static void a_removal_has_its_own_deadline(void **state)
     }
 }
 
+/* CT-2: the anchor goes into a cgroup itself, and what the kernel answered it is told with what helps. */
+static void the_anchor_goes_itself(void **state)
+{
+    static const struct {
+        char word;
+        int32_t result;
+        size_t bytes;
+        enum err_code code;
+        const char *said;
+    } rows[] = {
+        {ANCHOR_JOINED, 0, sizeof(struct anchor_joined), ERR_NONE, ""},
+        {ANCHOR_JOINED, -EACCES, sizeof(struct anchor_joined), ERR_UNAVAILABLE, "start berm beneath"},
+        {ANCHOR_JOINED, -ENODEV, sizeof(struct anchor_joined), ERR_UNAVAILABLE, "'/x/anchor': "},
+        {ANCHOR_JOINED, 0, 1, ERR_UNAVAILABLE, "something unknown"},
+        {ANCHOR_HOLDS, 0, sizeof(struct anchor_joined), ERR_UNAVAILABLE, "something unknown"},
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        int channel[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel), 0);
+        struct err err = {0};
+        struct scope scope = {.request = {.anchor_channel = channel[0]}};
+        with_fd folder = fd_adopt(open("/", O_PATH | O_CLOEXEC));
+        const struct anchor_joined answer = {.word = rows[i].word, .result = rows[i].result};
+        assert_int_equal(scope_anchor_join(&scope, fd_num(&folder), &err), 0);
+        char order;
+        assert_int_equal(read(channel[1], &order, 1), 1);
+        assert_int_equal(order, ANCHOR_JOIN);
+        assert_int_equal(write(channel[1], &answer, rows[i].bytes), rows[i].bytes);
+        assert_int_equal(scope_anchor_joined(&scope, "/x/anchor", &err),
+                         rows[i].code == ERR_NONE ? 0 : -1);
+        assert_int_equal(err.code, rows[i].code);
+        assert_non_null(strstr(err.msg, rows[i].said));
+        close(channel[1]);
+        assert_int_equal(scope_anchor_join(&scope, fd_num(&folder), &err), -1);
+        close(channel[0]);
+    }
+}
+
 /* CT-4: an end that an older systemd cannot set is told; one that it set otherwise is a refusal. */
 static void an_end_that_cannot_be_set_is_told(void **state)
 {
@@ -314,6 +352,7 @@ int main(void)
         cmocka_unit_test(both_managers_are_one_adapter),
         cmocka_unit_test(who_may_not_be_moved_is_moved_by_systemd),
         cmocka_unit_test(a_removal_has_its_own_deadline),
+        cmocka_unit_test(the_anchor_goes_itself),
         cmocka_unit_test(an_end_that_cannot_be_set_is_told),
         cmocka_unit_test(a_unit_of_another_is_not_stopped),
         cmocka_unit_test(a_watchdog_that_systemd_does_not_look_for_is_free),
