@@ -4,7 +4,8 @@
  *
  * A look gets a budget of time; when it is spent the next look goes on where this one ended. PSS makes
  * the kernel walk the whole address space under its lock, so it is read only of processes small
- * enough; a bigger one is marked MISSED_BUDGET.
+ * enough; a bigger one is marked MISSED_BUDGET. What is read by a number counts only if the process itself is there
+ * afterwards: it may have ended meanwhile, and its number be another's.
  */
 #pragma once
 
@@ -13,6 +14,6 @@
 
 void detail_read(struct tree *tree, const struct os_clock *clock, int64_t budget_ns, int *cursor);
 /* The memory of a process whose first thread has exited: its own entry shows none. */
-uint64_t detail_thread_rss(const struct tree *tree, pid_t pid);
+uint64_t detail_thread_rss(const struct tree *tree, const struct member *member);
 /* MemAvailable of the host in bytes, or -errno. */
 int64_t detail_host_available(const struct tree *tree);

@@ -57,27 +57,61 @@ static int64_t count_files(const struct tree *tree, pid_t pid)
     return count_entries(tree, path);
 }
 
+/* Its number named it all the while if it is there afterwards (T19). */
+static bool is_itself(const struct member *member)
+{
+    struct proc_stat stat;
+    with_fd found = {0};
+    int file = fd_is_open(&member->stat_file) ? fd_num(&member->stat_file) : -1;
+    if (file < 0) {
+        found = fd_adopt(os_proc_stat_open(member->pid));
+        file = fd_is_open(&found) ? fd_num(&found) : -1;
+    }
+    return file >= 0 && os_proc_stat_read(file, &stat) == 0 &&
+           stat.start_ticks == member->start_ticks;
+}
+
+/* -1: not known. */
+struct figures {
+    int64_t files;
+    int64_t read_bytes;
+    int64_t written_bytes;
+    int64_t pss_bytes;
+};
+
+static struct figures read_figures(const struct tree *tree, const struct member *member,
+                                   bool with_pss)
+{
+    char text[2048];
+    struct figures figures = {count_files(tree, member->pid), -1, -1, -1};
+    if (read_of(tree, member->pid, "io", text, sizeof text) > 0) {
+        figures.read_bytes = proc_number(text, "read_bytes");
+        figures.written_bytes = proc_number(text, "write_bytes");
+    }
+    if (with_pss && read_of(tree, member->pid, "smaps_rollup", text, sizeof text) > 0) {
+        figures.pss_bytes = proc_kib(text, "Pss");
+    }
+    return figures;
+}
+
 static void read_one(const struct tree *tree, const struct member *member,
                      struct supervise_descendant *record)
 {
-    char text[2048];
-    int64_t files = count_files(tree, member->pid);
-    peak_raise(&record->peak_fds, files);
-    record->missed |= files < 0 ? MISSED_FDS : 0;
-
-    if (read_of(tree, member->pid, "io", text, sizeof text) > 0) {
-        record->read_bytes = proc_number(text, "read_bytes");
-        record->written_bytes = proc_number(text, "write_bytes");
-    } else {
-        record->missed |= MISSED_IO;
+    bool small = member->stat.rss_pages <= PSS_PAGES_MAX;
+    struct figures figures = read_figures(tree, member, small);
+    if (!is_itself(member)) {
+        figures = (struct figures){-1, -1, -1, -1};
     }
-    if (member->stat.rss_pages > PSS_PAGES_MAX) {
-        record->missed |= MISSED_PSS | MISSED_BUDGET;
-    } else if (read_of(tree, member->pid, "smaps_rollup", text, sizeof text) > 0) {
-        peak_raise(&record->peak_pss_bytes, proc_kib(text, "Pss"));
-    } else {
-        record->missed |= MISSED_PSS;
+    if (figures.read_bytes >= 0) {
+        record->read_bytes = figures.read_bytes;
+        record->written_bytes = figures.written_bytes;
     }
+    peak_raise(&record->peak_fds, figures.files);
+    peak_raise(&record->peak_pss_bytes, figures.pss_bytes);
+    record->missed |= figures.files < 0 ? MISSED_FDS : 0;
+    record->missed |= figures.read_bytes < 0 ? MISSED_IO : 0;
+    record->missed |= figures.pss_bytes < 0 ? MISSED_PSS : 0;
+    record->missed |= small ? 0 : MISSED_BUDGET;
 }
 
 void detail_read(struct tree *tree, const struct os_clock *clock, int64_t budget_ns, int *cursor)
@@ -95,7 +129,7 @@ void detail_read(struct tree *tree, const struct os_clock *clock, int64_t budget
     }
 }
 
-uint64_t detail_thread_rss(const struct tree *tree, pid_t pid)
+static uint64_t thread_rss(const struct tree *tree, pid_t pid)
 {
     char path[32];
     (void)snprintf(path, sizeof path, "%d/task", pid);
@@ -115,6 +149,12 @@ uint64_t detail_thread_rss(const struct tree *tree, pid_t pid)
         }
     }
     return 0;
+}
+
+uint64_t detail_thread_rss(const struct tree *tree, const struct member *member)
+{
+    uint64_t pages = thread_rss(tree, member->pid);
+    return is_itself(member) ? pages : 0;
 }
 
 int64_t detail_host_available(const struct tree *tree)

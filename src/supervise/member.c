@@ -114,7 +114,7 @@ void member_update(struct tree *tree, struct member *member, const struct proc_s
 {
     member->stat = *stat;
     if (stat->state == 'Z' && stat->threads > 1) {
-        member->stat.rss_pages = detail_thread_rss(tree, member->pid);
+        member->stat.rss_pages = detail_thread_rss(tree, member);
     }
     member->seen = true;
     member->fresh = true;

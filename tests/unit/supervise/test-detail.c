@@ -90,6 +90,23 @@ static void what_is_gone_is_missed(void **state)
     family_end();
 }
 
+/* T19: under the number of one that ended are the figures of another. */
+static void a_number_that_is_anothers_gives_no_figures(void **state)
+{
+    pid_t leader = family_child(NULL);
+    struct tree tree = family_tree(leader, ending, false);
+    fd_close(&tree.members[0].stat_file);
+    tree.members[0].start_ticks++;
+    int cursor = 0;
+    detail_read(&tree, &os_clock_real, NS_PER_S, &cursor);
+    const struct supervise_descendant *record = &ending->descendants[0];
+    assert_int_equal(record->missed, MISSED_PSS | MISSED_FDS | MISSED_IO);
+    assert_true(record->peak_fds == -1 && record->peak_pss_bytes == -1);
+    assert_true(record->read_bytes == -1 && record->written_bytes == -1);
+    tree_done(&tree);
+    family_end();
+}
+
 static void *stay(void *nothing)
 {
     (void)nothing;
@@ -117,8 +134,11 @@ static void memory_behind_an_ended_first_thread_is_found(void **state)
     assert_int_equal(tree_count_alive(&tree), 1);
     assert_true(sums.rss_bytes > 0);
     assert_int_equal(sums.tasks, 2);
-    assert_true(detail_thread_rss(&tree, leader) > 0);
-    assert_int_equal(detail_thread_rss(&tree, 0x7ffffff0), 0);
+    assert_true(detail_thread_rss(&tree, &tree.members[0]) > 0);
+    const struct member nobody = {.pid = 0x7ffffff0};
+    assert_int_equal(detail_thread_rss(&tree, &nobody), 0);
+    struct member another = {.pid = leader, .start_ticks = tree.members[0].start_ticks + 1};
+    assert_int_equal(detail_thread_rss(&tree, &another), 0);
     tree_done(&tree);
     family_end();
 }
@@ -153,6 +173,7 @@ int main(void)
         CASE(a_budget_goes_round),
         CASE(pss_of_a_big_process_is_left_alone),
         CASE(what_is_gone_is_missed),
+        CASE(a_number_that_is_anothers_gives_no_figures),
         CASE(memory_behind_an_ended_first_thread_is_found),
         CASE(the_host_tells_what_is_available),
     };
