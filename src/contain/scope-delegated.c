@@ -55,7 +55,8 @@ static int begin(struct scope *scope, struct err *err)
         return -1;
     }
     if (scope_anchor_join(scope, fd_num(&scope->folder), err) < 0) {
-        (void)!os_cgroup_remove(fd_num(&scope->parent), scope->name); /* the watchdog knows it too */
+        (void)!os_cgroup_remove(fd_num(&scope->parent),
+                                scope->name); /* the watchdog knows it too */
         return -1;
     }
     return 0;
@@ -65,8 +66,7 @@ static int join(struct scope *scope, struct err *err)
 {
     char where[CGROUP_PATH_SIZE + SCOPE_NAME_SIZE];
     (void)snprintf(where, sizeof where, "%s/%s", scope->offer.place, scope->name);
-    return scope_set_outer(scope, false, err) < 0 ||
-                   scope_anchor_joined(scope, where, err) < 0 ||
+    return scope_set_outer(scope, false, err) < 0 || scope_anchor_joined(scope, where, err) < 0 ||
                    scope_find_folder(scope, scope->request.anchor, err) < 0
                ? -1
                : 0;

@@ -180,9 +180,9 @@ int scope_judge_swap(struct scope *scope, struct err *err)
 int scope_leaves_make(struct scope *scope, struct err *err)
 {
     if (make_leaf(scope, ANCHOR_OWN_LEAF_NAME, &scope->anchor_folder, err) < 0 ||
-        make_leaf(scope, ANCHOR_LEAF_NAME, &scope->leaf, err) < 0 ||
-        settle(scope, err) < 0 || hand_down(scope, err) < 0 ||
-        scope_set_limits(scope, err) < 0 || scope_judge_swap(scope, err) < 0) {
+        make_leaf(scope, ANCHOR_LEAF_NAME, &scope->leaf, err) < 0 || settle(scope, err) < 0 ||
+        hand_down(scope, err) < 0 || scope_set_limits(scope, err) < 0 ||
+        scope_judge_swap(scope, err) < 0) {
         return -1;
     }
     int result = scope_events_open(scope);

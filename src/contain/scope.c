@@ -199,11 +199,12 @@ int scope_anchor_joined(struct scope *scope, const char *where, struct err *err)
     if (joined.result == 0) {
         return 0;
     }
-    (void)err_sys(err, joined.result, "the anchor cannot go into '%s'%s", where,
-                  joined.result == -EACCES
-                      ? " (the cgroup.procs of the nearest cgroup above both must be writable: start "
-                        "berm beneath the cgroup that it is to use)"
-                      : "");
+    (void)err_sys(
+        err, joined.result, "the anchor cannot go into '%s'%s", where,
+        joined.result == -EACCES
+            ? " (the cgroup.procs of the nearest cgroup above both must be writable: start "
+              "berm beneath the cgroup that it is to use)"
+            : "");
     err->code = ERR_UNAVAILABLE;
     return -1;
 }

@@ -8,7 +8,7 @@
  *   scope_probe(&question, &offer)           what this host and this caller can have; starts nothing
  *   scope_name(run_id, name, err)            unpredictable: write it down before it exists
  *   ... create the anchor (anchor-message.h) and the watchdog; scope_expect(&offer) meanwhile ...
- *   scope_begin(&request, &scope, err)       asks for it; comes back before systemd answers
+ *   scope_begin(&request, &scope, err)       asks for it; comes back before systemd answers, or the kernel does
  *   scope_finish(scope, err)                 waits for that, makes the leaves, sets and reads back
  *   ... hand scope_leaf_fd() and the anchor's channel to the watchdog, write the manifest ...
  *   scope_admit(scope, gate, err)            a blocked child: one write, and /proc/PID/cgroup says the leaf

@@ -217,7 +217,8 @@ static void the_anchor_goes_itself(void **state)
         const char *said;
     } rows[] = {
         {ANCHOR_JOINED, 0, sizeof(struct anchor_joined), ERR_NONE, ""},
-        {ANCHOR_JOINED, -EACCES, sizeof(struct anchor_joined), ERR_UNAVAILABLE, "start berm beneath"},
+        {ANCHOR_JOINED, -EACCES, sizeof(struct anchor_joined), ERR_UNAVAILABLE,
+         "start berm beneath"},
         {ANCHOR_JOINED, -ENODEV, sizeof(struct anchor_joined), ERR_UNAVAILABLE, "'/x/anchor': "},
         {ANCHOR_JOINED, 0, 1, ERR_UNAVAILABLE, "something unknown"},
         {ANCHOR_HOLDS, 0, sizeof(struct anchor_joined), ERR_UNAVAILABLE, "something unknown"},
