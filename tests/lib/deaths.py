@@ -53,7 +53,7 @@ class Deaths:
             folder.mkdir(parents=True, exist_ok=True)
         self.report = self.out / "r.json"
         self.report.write_text(OLD)
-        self.bystander = t.start("sleep", "1000")
+        self.bystander = t.start("sleep", "infinity")  # longer than any sweep takes
         words = ["--folder", self.out, "--folder", self.watch, "--slot", self.report]
         t.equal(t.run(CHECK, "before", t.dir / "notes", *words).status, 0)
 
