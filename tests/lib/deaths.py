@@ -79,7 +79,12 @@ class Deaths:
 
     def all_end(self, what):
         """Whoever lost its parent came to this test, and is reaped when it ends."""
-        self.t.wait_until(lambda: [name for _, name in children()] == ["sleep"], f"{what}: all end", deadline_s=30)
+        def only_the_bystander():
+            return [name for _, name in children()] == ["sleep"]
+        try:
+            self.t.wait_until(only_the_bystander, f"{what}: all end", deadline_s=30)
+        except Failed as failed:
+            raise Failed(f"{failed}; there are {list(children())}") from None
 
     def after(self, victim, what):
         """When all has ended and was healed: the report's word, and how many runs needed healing."""
