@@ -114,6 +114,7 @@ int run_watch_start(struct run *run, struct err *err)
         .claim_folder = lock->claimed ? &lock->folder : NULL,
         .claim = lock->claimed,
         .unit = watch->unit[0] ? watch->unit : NULL,
+        .scope_unit = watch->unit[0] ? run->scope_name : NULL,
         .scope_path = watch->scope_path[0] ? watch->scope_path : NULL,
         .ready_ns = READY_S * NS_PER_S,
         .clock = run->request->clock,

@@ -234,6 +234,8 @@ static int fill_manifest(struct watchdog *watchdog, struct err *err)
     if (copy_text(manifest->run_id, sizeof manifest->run_id, request->run_id, err) < 0 ||
         copy_text(manifest->unit, sizeof manifest->unit, request->unit ? request->unit : "", err) <
             0 ||
+        copy_text(manifest->leaf.unit, sizeof manifest->leaf.unit,
+                  request->scope_unit ? request->scope_unit : "", err) < 0 ||
         identify_self(manifest, err) < 0 ||
         unpredictable_name(request->run_id, ".watch", name, err) < 0 ||
         fill_entry(&manifest->file, request->folder, name, err) < 0 ||

@@ -73,6 +73,7 @@ struct watchdog_request {
         *claim_folder; /* of what claims the lock, and goes before it; NULL: nothing */
     const char *claim;
     const char *unit;       /* the watchdog's own scope; NULL: it gets none */
+    const char *scope_unit; /* the run's, that systemd is yet to make; NULL: none */
     const char *scope_path; /* of a scope's folder that is yet to be made, by a name that nobody can
                                  guess, and that nobody else removes; NULL: none */
     char *const *environment; /* NULL: none, as it should be but for tests */

@@ -180,15 +180,8 @@ if not ROOT:
         t.equal((stored(t, "fences.json", "standing"), stored(t, "promotions.json", "promotions")), (0, 1))
 
 
-@case("R43 WD-5 a unit that systemd keeps for nobody, since who was moved there was dead: recover has it forgotten")
-def _(t):
-    deaths = Deaths(t)
-    (n,) = (n for n, name, _, _ in rows() if name == "RELEASED")
-    t.equal(deaths.at_point("both", RUNS["success"], n), "killed 157\n")
-    deaths.all_end("both")
-    (manifest,) = deaths.watch.glob("*.watch")
-    unit = re.search(rb"berm-[a-z0-9-]+-watchdog[.]scope", manifest.read_bytes())[0].decode()
-    t.wait_until(lambda: t.run("systemctl", *MANAGER, "is-active", unit).status != 0, "its own unit to go")
+def for_nobody(t, unit):
+    """A unit that systemd keeps: whom it was asked to move had ended, and nobody had waited for that one yet."""
     with subprocess.Popen(["true"]) as dead:
         os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
         made = t.run("busctl", *MANAGER, "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
@@ -197,8 +190,23 @@ def _(t):
         t.equal(made.status, 0, str(made))
         t.wait_until(lambda: t.run("systemctl", *MANAGER, "is-active", unit).out == b"active\n", "a unit for nobody")
     t.equal(t.run("systemctl", *MANAGER, "is-active", unit).out, b"active\n", "it stays, undefended")
-    deaths.after("both", "a unit for nobody")
-    deaths.nothing_left("a unit for nobody", "non-success")
+
+
+# A death before the scope is armed, too: all in it can have died before systemd moved them.
+for boundary, whose, pattern in (("RELEASED", "watchdog's", rb"berm-[a-z0-9-]+-watchdog[.]scope"),
+                                 ("WATCHDOG_READY", "run's", rb"berm-[a-z0-9]+-[0-9a-f]+[.]scope")):
+    @case(f"R43 WD-5 a unit that systemd keeps for nobody, since who was moved there was dead: recover forgets the {whose}")
+    def _(t, boundary=boundary, pattern=pattern):
+        deaths = Deaths(t)
+        (n,) = (n for n, name, _, _ in rows() if name == boundary)
+        t.equal(deaths.at_point("both", RUNS["success"], n), "killed 157\n")
+        deaths.all_end("both")
+        (manifest,) = deaths.watch.glob("*.watch")
+        unit = re.search(pattern, manifest.read_bytes())[0].decode()
+        t.wait_until(lambda: t.run("systemctl", *MANAGER, "is-active", unit).status != 0, "the unit to go")
+        for_nobody(t, unit)
+        deaths.after("both", "a unit for nobody")
+        deaths.nothing_left("a unit for nobody", "non-success")
 
 
 @case("R43 undefended: with a watchdog that is stopped the judge finds all that is left; and when it goes on, nothing")

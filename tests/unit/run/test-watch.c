@@ -219,23 +219,53 @@ static int remove_manifests(void)
     return manifests;
 }
 
-/* As if this process, which made it, were dead. */
-static void forge_controller(void)
+/* The only one, as it stands on the disk, and the texts behind it. */
+static struct fd open_manifest(struct watch_manifest *ret_manifest, const char **ret_rest)
 {
     static char bytes[RUN_RECORD_MAX_BYTES];
-    struct watch_manifest manifest;
     struct err err = {0};
     with_bfs_dir folder = {0};
     with_strvec names = {0};
     assert_int_equal(recover_open_folder(environment, &folder, &err), 0);
     assert_int_equal(bfs_list(&folder, 2, &names, &err), 0);
     assert_int_equal(names.count, 1);
-    with_fd file = fd_adopt(os_openat(bfs_dir_fd(&folder), names.strings[0], O_RDWR, 0));
+    struct fd file = fd_adopt(os_openat(bfs_dir_fd(&folder), names.strings[0], O_RDWR, 0));
     ssize_t length = os_read(fd_num(&file), bytes, sizeof bytes);
-    assert_true(length > (ssize_t)sizeof manifest);
-    memcpy(&manifest, bytes, sizeof manifest);
+    assert_true(length > (ssize_t)sizeof *ret_manifest);
+    memcpy(ret_manifest, bytes, sizeof *ret_manifest);
+    *ret_rest = bytes + sizeof *ret_manifest;
+    return file;
+}
+
+/* R43: systemd may have been asked for the scope when all that know of it die. */
+static void the_scope_is_on_record_before_it_is_asked_for(void **state)
+{
+    struct watch_manifest manifest;
+    const char *rest;
+    struct err err = {0};
+    struct run *run = begin();
+    run->offer.adapter = SCOPE_SYSTEMD_USER;
+    assert_int_equal(scope_name(run->id, run->scope_name, &err), 0);
+    start(run);
+    with_fd file = open_manifest(&manifest, &rest);
+    assert_string_equal(manifest.leaf.unit, run->scope_name);
+    assert_string_equal(manifest.leaf.path, "");
+    char watchdogs[WATCH_NAME_SIZE];
+    scope_watchdog_name(run->scope_name, watchdogs);
+    assert_string_equal(manifest.unit, watchdogs);
+    assert_int_equal(run_watch_end(run, &err), 0);
+    run_watch_done(run);
+    end(run);
+}
+
+/* As if this process, which made it, were dead. */
+static void forge_controller(void)
+{
+    struct watch_manifest manifest;
+    const char *rest;
+    with_fd file = open_manifest(&manifest, &rest);
     manifest.controller.start_ticks--;
-    manifest.sum = watch_manifest_sum(&manifest, bytes + sizeof manifest);
+    manifest.sum = watch_manifest_sum(&manifest, rest);
     assert_int_equal(os_lseek(fd_num(&file), 0, SEEK_SET), 0);
     assert_int_equal(os_write_all(fd_num(&file), &manifest, sizeof manifest), 0);
 }
@@ -522,6 +552,7 @@ int main(void)
         PLACED(a_run_that_was_disarmed_keeps_its_records),
         PLACED(a_death_before_the_payload_is_told),
         PLACED(what_is_left_is_told),
+        PLACED(the_scope_is_on_record_before_it_is_asked_for),
         PLACED(behind_the_end_of_a_tier_its_facts_are_told),
         PLACED(else_nothing_more_is_told),
         PLACED(an_armed_watchdog_knows_of_no_release),
