@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "anchor-message.h"
+#include "clock.h"
 #include "process.h"
 
 static uint64_t or_infinity(int64_t value, int64_t slack)
@@ -66,6 +67,11 @@ static int ask_for_watchdogs(struct scope *scope, struct err *err)
     }
     if (has_ended(request->watchdog)) { /* its number may be somebody else's by now */
         return err_set(err, ERR_UNAVAILABLE, "the watchdog ended before it had a scope of its own");
+    }
+    int64_t until_ns = request->deadline_ns + SCOPE_SETTLE_MS * NS_PER_MS;
+    int told = request->tell_watchdog ? request->tell_watchdog(request->tell_context, until_ns) : 0;
+    if (told < 0) {
+        return err_sys(err, told, "cannot tell the watchdog of its scope");
     }
     scope->watchdog_named = true;
     return bus_start_unit(scope->bus, &scope->watchdog_unit, err) < 0 ||

@@ -169,6 +169,10 @@ struct scope_request {
         runtime_max_ns; /* systemd ends the scope then, whoever died (scope_has_no_end()); 0: never */
     int64_t deadline_ns; /* monotonic; for scope_verify() to be done */
     struct scope_patience patience;
+    /* Right before systemd is told the watchdog's number: until when it may look for it (monotonic). -errno: it is
+     * not told. NULL: nobody has to know. */
+    int (*tell_watchdog)(void *context, int64_t until_ns);
+    void *tell_context;
 };
 
 struct scope;

@@ -73,10 +73,10 @@ static int times_asked(void *context)
            (cancel_fd >= 0 && os_poll(cancel_fd, POLLIN, 0) > 0);
 }
 
-/* Until then systemd may look for a number that it was told. */
-static int64_t settled_ns(const struct scope_request *wanted)
+static int tell_watchdog(void *context, int64_t until_ns)
 {
-    return wanted->deadline_ns + SCOPE_SETTLE_MS * NS_PER_MS;
+    const struct broker *broker = context;
+    return watchdog_asked(broker->request->watchdog, until_ns);
 }
 
 int hold_begin(struct broker *broker, struct err *err)
@@ -111,11 +111,9 @@ int hold_begin(struct broker *broker, struct err *err)
         .patience = {.fds = {fd_num(&request->interrupts->signal_fd), request->cancel_fd},
                      .asked = times_asked,
                      .context = broker},
+        .tell_watchdog = request->watchdog ? tell_watchdog : NULL,
+        .tell_context = broker,
     };
-    result = request->watchdog ? watchdog_asked(request->watchdog, settled_ns(&wanted)) : 0;
-    if (result < 0) {
-        return err_sys(err, result, "cannot tell the watchdog of its scope");
-    }
     if (scope_begin(&wanted, &hold->scope, err) < 0) {
         return -1;
     }

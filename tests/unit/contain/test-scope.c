@@ -327,6 +327,62 @@ static void the_unit_of_a_dead_watchdog_is_stopped(void **state)
     fd_close(&scope.folder);
 }
 
+static char steps[8]; /* in their order: w waited for the run's own unit, t told, a asked */
+
+static void step(char what)
+{
+    steps[strlen(steps)] = what;
+}
+int __wrap_bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns,
+                         struct err *err);
+int __wrap_bus_wait_unit(struct bus *bus, struct bus_unit *unit, int64_t deadline_ns,
+                         struct err *err)
+{
+    step('w');
+    return 0;
+}
+int __wrap_bus_start_unit(struct bus *bus, struct bus_unit *unit, struct err *err);
+int __wrap_bus_start_unit(struct bus *bus, struct bus_unit *unit, struct err *err)
+{
+    step('a');
+    return 0;
+}
+int __wrap_bus_push(struct bus *bus, int64_t deadline_ns, struct err *err);
+int __wrap_bus_push(struct bus *bus, int64_t deadline_ns, struct err *err)
+{
+    return 0;
+}
+
+static int told_result;
+
+static int tell_watchdog(void *context, int64_t until_ns)
+{
+    step('t');
+    assert_int_equal(until_ns, 1000 + SCOPE_SETTLE_MS * NS_PER_MS);
+    return told_result;
+}
+
+/* T19: from then on, and not before, the watchdog stays until it is in its unit; one that cannot be told gets none. */
+static void a_watchdog_is_told_right_before_systemd_is(void **state)
+{
+    static const struct {
+        int result;
+        const char *steps;
+        bool named;
+    } rows[] = {{0, "wta", true}, {-EPIPE, "wt", false}};
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct err err = {0};
+        struct scope scope = {.request = {.watchdog = this_process(),
+                                          .deadline_ns = 1000,
+                                          .tell_watchdog = tell_watchdog}};
+        memset(steps, 0, sizeof steps);
+        told_result = rows[i].result;
+        assert_int_equal(scope_systemd_operations.join(&scope, &err), -1); /* there is no anchor */
+        assert_string_equal(steps, rows[i].steps);
+        assert_int_equal(scope.watchdog_named, rows[i].named);
+    }
+}
+
 /* TR-4: a watchdog that nobody looks for leaves at once, and with it the lock. */
 static void a_watchdog_that_systemd_does_not_look_for_is_free(void **state)
 {
@@ -356,6 +412,7 @@ int main(void)
         cmocka_unit_test(the_anchor_goes_itself),
         cmocka_unit_test(an_end_that_cannot_be_set_is_told),
         cmocka_unit_test(a_unit_of_another_is_not_stopped),
+        cmocka_unit_test(a_watchdog_is_told_right_before_systemd_is),
         cmocka_unit_test(a_watchdog_that_systemd_does_not_look_for_is_free),
         cmocka_unit_test(the_unit_of_a_dead_watchdog_is_stopped),
     };
