@@ -2,6 +2,7 @@
 scope that a person's session stands in.
 """
 
+import contextlib
 import ctypes
 import os
 import re
@@ -112,23 +113,29 @@ def kill_session(child):
     """Everything in the scope that it stands in, if it is there already."""
     folder = TREE / stands_in(child.pid).removeprefix("/")
     if folder.suffix == ".scope":
-        (folder / "cgroup.kill").write_text("1")
+        with contextlib.suppress(FileNotFoundError):  # all in it ended by themselves meanwhile
+            (folder / "cgroup.kill").write_text("1")
     else:
         child.kill()
+
+
+def signal_if_there(pid, number):
+    with contextlib.suppress(ProcessLookupError):  # it left by itself meanwhile
+        os.kill(pid, number)
 
 
 def kill_now(victim, child):
     """From outside, wherever it is; a watchdog that is not there is not killed."""
     watchdogs = helpers("watchdog") if victim in ("watchdog", "both") else []
     for pid in watchdogs:
-        os.kill(pid, signal.SIGKILL if victim == "watchdog" else signal.SIGSTOP)  # it must notice nothing
+        signal_if_there(pid, signal.SIGKILL if victim == "watchdog" else signal.SIGSTOP)  # it must notice nothing
     if victim == "session":
         kill_session(child)
     elif victim != "watchdog":
         child.kill()
     if victim == "both":
         for pid in watchdogs:
-            os.kill(pid, signal.SIGKILL)
+            signal_if_there(pid, signal.SIGKILL)
 
 
 def process_with(pid, argv):
