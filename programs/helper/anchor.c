@@ -96,7 +96,7 @@ static void join(const struct fd *folder)
 {
     const struct anchor_joined joined = {.word = ANCHOR_JOINED,
                                          .result = os_cgroup_join(fd_num(folder))};
-    (void)!os_send(ANCHOR_CHANNEL_FD, &joined, sizeof joined); /* likewise */
+    (void)!os_send(ANCHOR_CHANNEL_FD, &joined, sizeof joined); /* as in say() */
 }
 
 static void take_folders(struct anchor *anchor, struct fd folders[ANCHOR_FOLDERS])

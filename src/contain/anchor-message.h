@@ -18,8 +18,8 @@
  * folders (SCM_RIGHTS), with ANCHOR_JOIN the cgroup in the place of both. The other end may be shared: it is the
  * death of the last that has it open which counts, so nobody may inherit it.
  *
- * It goes into a cgroup itself, so nobody names it by a number, which could be another's by then; and while the
- * kernel lets the first that moves wait for all its readers (cgroupfs.h), nobody else has to.
+ * It goes into a cgroup itself: berm would have to name it by a number, which could be another's by then, and while
+ * the kernel lets the first that moves wait for all its readers (cgroupfs.h), berm can work.
  *
  * Once it has a name it does not exit before its own /proc/self/cgroup names that unit, until_ns has passed, or
  * the name "" says that there is no unit: systemd was told its number, and must not find another process under it.

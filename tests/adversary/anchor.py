@@ -205,8 +205,8 @@ def _(t):
     anchor = Anchor(t)
     anchor.hold(populated=1)
     here = os.open(t.dir, os.O_PATH)
-    for packet, fds in ((b"?", ()), (b"?", (here, here)), (b"H", ()), (b"H", (here,)), (b"H", (here,) * 3), (b"J", (here,)),
-                        (b"U", ()), (b"Unit", ()), (UNIT_ORDER.pack(b"U", 0, b"a" * 256), ()),
+    for packet, fds in ((b"?", ()), (b"?", (here, here)), (b"H", ()), (b"H", (here,)), (b"H", (here,) * 3),
+                        (b"J", (here,)), (b"U", ()), (b"Unit", ()), (UNIT_ORDER.pack(b"U", 0, b"a" * 256), ()),
                         (UNIT_ORDER.pack(b"U", 0, b"a" * 255) + b"b", ()), (b"U" + b"a" * 4000, (here,))):
         anchor.say(packet, *fds)
     anchor.hold_again()  # the first answer since
