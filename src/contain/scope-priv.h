@@ -50,7 +50,6 @@ struct scope {
     struct bus *bus;
     struct bus_unit unit;
     struct bus_unit watchdog_unit;
-    bool watchdog_named; /* systemd was told its number */
 
     struct fd parent;                   /* scope_delegated */
     char cgroup[CGROUP_PATH_SIZE];      /* the scope's, as /proc/PID/cgroup says it */
@@ -99,8 +98,8 @@ int scope_events_open(struct scope *scope) must_check;
 /* The folder that the process stands in, by /proc: must be a cgroup of the scope's name. */
 int scope_find_folder(struct scope *scope, struct proc_identity who, struct err *err) must_check;
 /* The anchor goes into a cgroup itself: one asks, and hears later whether it did. It is nobody's child, so its number may
- * be another's once it has ended; the gate's stays its own until its creator has reaped it. The error of a refusal is the
- * system's, told with `where`. */
+ * be another's once it has ended; the gate's stays its own until its creator has reaped it. ERR_UNAVAILABLE: the kernel
+ * refused; `where` is named. */
 int scope_anchor_join(struct scope *scope, int cgroup_fd, struct err *err) must_check;
 int scope_anchor_joined(struct scope *scope, const char *where, struct err *err) must_check;
 /* The process's cgroup, by its /proc. */

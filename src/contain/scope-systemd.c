@@ -73,7 +73,6 @@ static int ask_for_watchdogs(struct scope *scope, struct err *err)
     if (told < 0) {
         return err_sys(err, told, "cannot tell the watchdog of its scope");
     }
-    scope->watchdog_named = true;
     return bus_start_unit(scope->bus, &scope->watchdog_unit, err) < 0 ||
                    bus_push(scope->bus, request->deadline_ns, err) < 0
                ? -1

@@ -321,10 +321,9 @@ void scope_limits(const struct scope *scope, struct scope_limits *ret_limits)
     *ret_limits = scope->limits;
 }
 
-bool scope_watchdog_is_free(const struct scope *scope)
+bool scope_watchdog_is_refused(const struct scope *scope)
 {
-    return scope->offer.adapter != SCOPE_DELEGATED &&
-           (!scope->watchdog_named || scope->watchdog_unit.refused);
+    return scope->watchdog_unit.refused;
 }
 
 bool scope_has_no_end(const struct scope *scope)

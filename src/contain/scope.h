@@ -22,7 +22,7 @@
  *
  * Once scope_begin() has succeeded there is something to take away: whatever fails later, end the gate and
  * call scope_remove(). When it fails, close the anchor's channel, and the anchor leaves by itself. Until its
- * own /proc/self/cgroup names the scope, systemd refused it (scope_watchdog_is_free() of the watchdog), or SCOPE_SETTLE_MS after
+ * own /proc/self/cgroup names the scope, systemd refused it (scope_watchdog_is_refused() of the watchdog), or SCOPE_SETTLE_MS after
  * deadline_ns have passed, no process of the request may exit: systemd knows it by its number only, and would
  * adopt another one. The anchor and the watchdog see to that themselves.
  *
@@ -201,8 +201,8 @@ struct scope_limits {
         swap_max_bytes; /* 0; CGROUP_NO_LIMIT: the host swaps, and its kernel cannot limit that */
 };
 void scope_limits(const struct scope *scope, struct scope_limits *ret_limits);
-/* systemd was never told the watchdog's number, or refused its unit: it does not look for it. */
-bool scope_watchdog_is_free(const struct scope *scope);
+/* systemd refused the watchdog's unit: it does not look for its number any more. */
+bool scope_watchdog_is_refused(const struct scope *scope);
 /* It was to end at runtime_max_ns, and this systemd (before 244) ends no scope. */
 bool scope_has_no_end(const struct scope *scope);
 enum scope_adapter scope_adapter(const struct scope *scope);

@@ -321,7 +321,7 @@ void hold_conclude(struct broker *broker)
         }
         scope_counters_read(hold->scope, &told->counters);
     }
-    if (broker->request->watchdog && scope_watchdog_is_free(hold->scope)) {
+    if (broker->request->watchdog && scope_watchdog_is_refused(hold->scope)) {
         (void)!watchdog_asked(broker->request->watchdog, 0);
     }
     if (broker->request->watchdog && (!admitted || told->leaf_empty)) {

