@@ -119,23 +119,35 @@ def kill_session(child):
         child.kill()
 
 
-def signal_if_there(pid, number):
-    with contextlib.suppress(ProcessLookupError):  # it left by itself meanwhile
-        os.kill(pid, number)
+def held_helpers(duty):
+    """Pidfds of those that live: what was looked at is what is signalled."""
+    held = []
+    for pid in helpers(duty):
+        with contextlib.suppress(ProcessLookupError):
+            held.append(os.pidfd_open(pid))
+            if pid not in helpers(duty):  # another has the number by now
+                os.close(held.pop())
+    return held
 
 
 def kill_now(victim, child):
     """From outside, wherever it is; a watchdog that is not there is not killed."""
-    watchdogs = helpers("watchdog") if victim in ("watchdog", "both") else []
-    for pid in watchdogs:
-        signal_if_there(pid, signal.SIGKILL if victim == "watchdog" else signal.SIGSTOP)  # it must notice nothing
+    watchdogs = held_helpers("watchdog") if victim in ("watchdog", "both") else []
+    last = [signal.SIGKILL] if victim == "watchdog" else [signal.SIGSTOP, signal.SIGKILL]  # it must notice nothing
+
+    def tell(number):
+        for pidfd in watchdogs:
+            with contextlib.suppress(ProcessLookupError):  # it left by itself meanwhile
+                signal.pidfd_send_signal(pidfd, number)
+    tell(last[0])
     if victim == "session":
         kill_session(child)
     elif victim != "watchdog":
         child.kill()
     if victim == "both":
-        for pid in watchdogs:
-            signal_if_there(pid, signal.SIGKILL)
+        tell(last[1])
+    for pidfd in watchdogs:
+        os.close(pidfd)
 
 
 def process_with(pid, argv):
