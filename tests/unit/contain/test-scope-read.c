@@ -49,6 +49,7 @@ static void events_are_compared_by_their_values(void **state)
     done(&scope);
 }
 
+/* M11: and never 0. */
 static void a_counter_that_is_not_there_is_unknown(void **state)
 {
     struct place *place = *state;

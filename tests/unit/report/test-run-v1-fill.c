@@ -294,6 +294,26 @@ static void descendants_and_survivors(void **state)
 }
 
 /* MD-3 MD-4 MD-6: a daemon's identity, and what became of it. */
+/* M11: the record tells that there is none; the report, whose format knows no such answer, has the highest sample. */
+static void a_peak_that_the_kernel_does_not_keep(void **state)
+{
+    with_checks checks = {0};
+    with_made_ending ending = make_ending();
+    struct report_facts facts = make_facts();
+    facts.checks = &checks;
+    facts.ending = ending;
+    ending->samples[0].cgroup_memory_bytes = 4321;
+    ending->scope.held = true;
+    memset(&ending->scope.counters, -1, sizeof ending->scope.counters);
+    ending->scope.counters.memory_current_bytes = 1234;
+    with_json record = record_of(&facts);
+    const json_t *cgroup = json_object_get(record, "cgroup");
+    assert_true(json_is_null(json_object_get(cgroup, "memory_peak_bytes")));
+    assert_int_equal(json_integer_value(json_object_get(cgroup, "memory_current_bytes")), 1234);
+    const json_t *peaks = json_object_get(json_object_get(record, "report"), "peaks");
+    assert_int_equal(json_integer_value(json_object_get(peaks, "cgroup_memory_bytes")), 4321);
+}
+
 static void daemons(void **state)
 {
     with_made_ending ending = make_ending();
@@ -366,6 +386,7 @@ int main(void)
         cmocka_unit_test(variables),
         cmocka_unit_test(everything_at_once),
         cmocka_unit_test(descendants_and_survivors),
+        cmocka_unit_test(a_peak_that_the_kernel_does_not_keep),
         cmocka_unit_test(daemons),
         cmocka_unit_test(notes),
     };
