@@ -67,8 +67,7 @@ PROVED_BY = {f"src/{source}.c": test for test, sources in {
     # what is closed in a root, and why one is refused
     "tests/unit/contain/test-sandbox-roots.c": ("contain/sandbox-git",),
     # what needs systemd or a cgroup of its own: further in tests/host/t/60-scope.py
-    "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-delegated",
-                                        "contain/scope-systemd", "contain/scope-unit"),
+    "tests/unit/contain/test-scope.c": ("contain/scope-bus", "contain/scope-systemd", "contain/scope-unit"),
     # runs of the self-test: with real ones in tests/host/t/70-self-test.py
     "tests/unit/qualify/test-qualify.c": ("qualify/outer", "qualify/parent-signal", "qualify/result",
                                             "qualify/single"),
